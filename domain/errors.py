@@ -1,0 +1,138 @@
+"""Every error Umbriel raises, as one tree.
+
+::
+
+    UmbrielError
+    ├── InvalidInputError      the caller sent something that can never be accepted
+    ├── NotFoundError          what was named does not exist (or is not visible to the caller)
+    ├── RefusedError           the caller's grant does not allow it
+    ├── ConflictError          somebody else wrote first; read again and decide again
+    ├── UnavailableError       the log or a view cannot answer now; the same call may succeed later
+    │   └── LogFullError       the stream reached its size limit
+    ├── DamagedError           stored bytes are not what was written
+    ├── MismatchError          configuration and stored data disagree (stream flags, model, schema)
+    └── AlreadyRunningError    another process serves this data directory
+
+Each carries what was expected, what was found and whether trying again makes sense, and has a
+stable ``code`` that is the same on every surface.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "AlreadyRunningError",
+    "ConflictError",
+    "DamagedError",
+    "InvalidInputError",
+    "LogFullError",
+    "MismatchError",
+    "NotFoundError",
+    "RefusedError",
+    "UmbrielError",
+    "UnavailableError",
+    "error_for",
+]
+
+
+class UmbrielError(Exception):
+    """Base of every error; ``message`` is one sentence for a person."""
+
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, expected: str = "", found: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        detail = [
+            part
+            for part in (
+                f"expected {self.expected}" if self.expected else "",
+                f"found {self.found}" if self.found else "",
+            )
+            if part
+        ]
+        return f"{self.message} ({', '.join(detail)})" if detail else self.message
+
+
+class InvalidInputError(UmbrielError):
+    """The input can never be accepted as it is."""
+
+    code = "invalid"
+
+
+class NotFoundError(UmbrielError):
+    """Nothing with that name is visible to the caller."""
+
+    code = "not_found"
+
+
+class RefusedError(UmbrielError):
+    """The caller's grant does not cover this."""
+
+    code = "refused"
+
+
+class ConflictError(UmbrielError):
+    """Another writer was first; the state must be read again."""
+
+    code = "conflict"
+    retryable = True
+
+
+class UnavailableError(UmbrielError):
+    """The log or a view cannot answer at the moment."""
+
+    code = "unavailable"
+    retryable = True
+
+
+class LogFullError(UnavailableError):
+    """The stream reached ``max_bytes``; nothing was written."""
+
+    code = "log_full"
+    retryable = False
+
+
+class DamagedError(UmbrielError):
+    """Bytes on disk are not the bytes that were written."""
+
+    code = "damaged"
+
+
+class MismatchError(UmbrielError):
+    """Configuration and stored data disagree."""
+
+    code = "mismatch"
+
+
+class AlreadyRunningError(UmbrielError):
+    """A second server on one data directory, or a port that is taken."""
+
+    code = "already_running"
+
+
+_BY_CODE: dict[str, type[UmbrielError]] = {
+    error.code: error
+    for error in (
+        InvalidInputError,
+        NotFoundError,
+        RefusedError,
+        ConflictError,
+        UnavailableError,
+        LogFullError,
+        DamagedError,
+        MismatchError,
+        AlreadyRunningError,
+    )
+}
+
+
+def error_for(code: str) -> type[UmbrielError]:
+    """Return the error class of a wire ``code``; unknown codes are the base class."""
+    return _BY_CODE.get(code, UmbrielError)

@@ -1,0 +1,351 @@
+"""The events: frozen Structs with an explicit topic and schema version, and how they are decoded.
+
+An event says what happened and holds everything needed to apply it: no clock, no random number and
+no model is consulted when it is folded or projected. Optional fields are left out of the JSON
+when they hold their default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar
+
+import msgspec
+
+from domain.errors import DamagedError
+from domain.kinds import Kind, Source
+
+__all__ = [
+    "AccessCounted",
+    "ContactSet",
+    "ContradictionNoted",
+    "EmbeddingComputed",
+    "EmbeddingFailed",
+    "Event",
+    "ExpirySet",
+    "MemoryDecayed",
+    "MemoryExpired",
+    "MemoryForgotten",
+    "MemoryJudged",
+    "MemoryPinned",
+    "MemoryRejected",
+    "MemoryRemembered",
+    "MemoryRestored",
+    "MemoryRetracted",
+    "MemoryRevised",
+    "MemorySuperseded",
+    "MemoryUnpinned",
+    "MessageForgotten",
+    "MessageRecorded",
+    "ProfileCreated",
+    "RecallServed",
+    "TOPICS",
+    "decode_event",
+    "upcaster",
+]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of every event payload."""
+
+    TOPIC: ClassVar[str] = ""
+    SCHEMA: ClassVar[int] = 1
+
+    def blob(self) -> bytes | None:
+        """Binary content stored beside the JSON, or None."""
+        return None
+
+    def without_blob(self) -> Event:
+        """The event as its JSON shows it."""
+        return self
+
+    @classmethod
+    def category(cls) -> str:
+        """The subject category, the topic's first part."""
+        return cls.TOPIC.split(".", 1)[0]
+
+
+# -- profile ------------------------------------------------------------------------------------
+
+
+class ProfileCreated(Event):
+    """A profile came into being with its first write."""
+
+    TOPIC = "profile.created"
+    name: str
+    encrypted: bool = True
+
+
+# -- conversations and messages -----------------------------------------------------------------
+
+
+class MessageRecorded(Event):
+    """One message of a conversation, as it was said. ``at`` is when it was said, if known."""
+
+    TOPIC = "message.recorded"
+    message: str
+    session: str
+    role: str
+    content: str
+    occurrence: int = 1
+    at: datetime | None = None
+    name: str = ""
+    caller_id: str = ""
+    turn_id: str = ""
+    channel: str = ""
+
+
+class MessageForgotten(Event):
+    """A message left every view; its content stays encrypted in the log until it is erased."""
+
+    TOPIC = "message.forgotten"
+    message: str
+    session: str
+
+
+class ContactSet(Event):
+    """A conversation was attached to a contact."""
+
+    TOPIC = "conversation.contact_set"
+    session: str
+    contact: str
+    channel: str = ""
+
+
+# -- memories -----------------------------------------------------------------------------------
+
+
+class MemoryRemembered(Event):
+    """One version of a memory was written at its address.
+
+    ``memory`` is ``<address>@<version>``; ``scope`` is the contact as written, None for agent-wide;
+    ``folded`` is the normalised content that duplicates are recognised by.
+    """
+
+    TOPIC = "memory.remembered"
+    memory: str
+    address: str
+    version: int
+    kind: Kind
+    text: str
+    folded: str
+    source: Source
+    confidence: float
+    fact_type: str = ""
+    scope: str | None = None
+    key: str = ""
+    session: str = ""
+    sources: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    metadata: dict[str, Any] = {}
+    request_id: str = ""
+
+
+class MemorySuperseded(Event):
+    """A version was replaced. ``rule`` is ``address``, ``judge``, ``heuristic`` or ``consolidation``."""
+
+    TOPIC = "memory.superseded"
+    memory: str
+    by: str
+    rule: str
+    probability: float | None = None
+    model: str = ""
+
+
+class MemoryRevised(Event):
+    """Metadata of a version changed; never its text."""
+
+    TOPIC = "memory.revised"
+    memory: str
+    metadata: dict[str, Any]
+
+
+class ContradictionNoted(Event):
+    """Another statement contradicts this one and replaces nothing."""
+
+    TOPIC = "memory.contradiction_noted"
+    memory: str
+    other: str
+    text: str = ""
+    probability: float | None = None
+    model: str = ""
+
+
+class MemoryJudged(Event):
+    """A verifier answered about a pair; recorded whatever the answer was."""
+
+    TOPIC = "memory.judged"
+    memory: str
+    other: str
+    replaces: float
+    contradicts: float
+    model: str
+
+
+class MemoryDecayed(Event):
+    """Confidence fell on a UTC day (at most once a day)."""
+
+    TOPIC = "memory.decayed"
+    memory: str
+    day: str
+    confidence: float
+
+
+class MemoryPinned(Event):
+    """The memory is exempt from decay and consolidation."""
+
+    TOPIC = "memory.pinned"
+    memory: str
+
+
+class MemoryUnpinned(Event):
+    """The memory is subject to decay again."""
+
+    TOPIC = "memory.unpinned"
+    memory: str
+
+
+class ExpirySet(Event):
+    """The time after which the memory is no longer live; None removes it."""
+
+    TOPIC = "memory.expiry_set"
+    memory: str
+    expires_at: datetime | None = None
+
+
+class MemoryExpired(Event):
+    """The memory was ended by hand or because its session ended."""
+
+    TOPIC = "memory.expired"
+    memory: str
+
+
+class MemoryRetracted(Event):
+    """The statement was withdrawn without a replacement."""
+
+    TOPIC = "memory.retracted"
+    memory: str
+    request_id: str = ""
+
+
+class MemoryRejected(Event):
+    """A person said this is wrong; only a person brings it back."""
+
+    TOPIC = "memory.rejected"
+    memory: str
+    skeleton: str
+    request_id: str = ""
+
+
+class MemoryRestored(Event):
+    """A retracted, rejected, expired or superseded version is live again."""
+
+    TOPIC = "memory.restored"
+    memory: str
+    request_id: str = ""
+
+
+class MemoryForgotten(Event):
+    """Every version at the address left every view."""
+
+    TOPIC = "memory.forgotten"
+    memory: str
+    address: str
+    with_sources: bool = False
+    request_id: str = ""
+
+
+# -- derived work, recorded so that a rebuild calls no model ------------------------------------
+
+
+class EmbeddingComputed(Event):
+    """Vectors of one exact text under one model: float32, shape (chunks, dimension), L2-normalised."""
+
+    TOPIC = "embedding.computed"
+    embedding: str
+    model: str
+    dimension: int
+    chunks: int
+    vectors: bytes = b""
+
+    def blob(self) -> bytes | None:
+        """Return the raw little-endian float32 rows."""
+        return self.vectors
+
+    def without_blob(self) -> EmbeddingComputed:
+        """Return the event with its rows left out."""
+        return msgspec.structs.replace(self, vectors=b"")
+
+
+class EmbeddingFailed(Event):
+    """A text could not be embedded; it counts as complete, with this reason."""
+
+    TOPIC = "embedding.failed"
+    embedding: str
+    model: str
+    reason: str
+
+
+class AccessCounted(Event):
+    """Accesses of memories since the last flush of one instance: id to (count, last time)."""
+
+    TOPIC = "access.counted"
+    instance: str
+    counts: dict[str, tuple[int, datetime]]
+
+
+class RecallServed(Event):
+    """What one recall handed out, for audit."""
+
+    TOPIC = "recall.served"
+    query: str
+    results: tuple[str, ...]
+    contact: str = ""
+
+
+def _all_topics(base: type[Event]) -> dict[str, type[Event]]:
+    found: dict[str, type[Event]] = {}
+    for cls in base.__subclasses__():
+        found[cls.TOPIC] = cls
+    return found
+
+
+#: Every topic and its newest Struct.
+TOPICS: dict[str, type[Event]] = _all_topics(Event)
+
+_Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+_UPCASTERS: dict[tuple[str, int], _Upcast] = {}
+
+
+def upcaster(topic: str, from_schema: int) -> Callable[[_Upcast], _Upcast]:
+    """Register a function that turns a payload of ``from_schema`` into the next schema."""
+
+    def register(function: _Upcast) -> _Upcast:
+        _UPCASTERS[topic, from_schema] = function
+        return function
+
+    return register
+
+
+def decode_event(topic: str, schema: int, data: bytes, blob: bytes = b"") -> Event:
+    """Return the event of a payload written under any released schema.
+
+    Older schemas go through their upcasters one step at a time. Raises DamagedError for an unknown
+    topic or a schema newer than this code, and msgspec errors for a payload that does not fit.
+    """
+    cls = TOPICS.get(topic)
+    if cls is None or schema > cls.SCHEMA:
+        known = f"{topic} up to schema {cls.SCHEMA}" if cls else "a known topic"
+        raise DamagedError("an event was written by a newer Umbriel", expected=known, found=f"{topic} schema {schema}")
+    if schema == cls.SCHEMA and not blob:
+        return msgspec.json.decode(data, type=cls)
+    raw = msgspec.json.decode(data)
+    for step in range(schema, cls.SCHEMA):
+        raw = _UPCASTERS[topic, step](raw)
+    event = msgspec.convert(raw, cls)
+    return msgspec.structs.replace(event, vectors=blob) if isinstance(event, EmbeddingComputed) else event

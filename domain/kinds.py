@@ -1,0 +1,74 @@
+"""The four kinds of memory, the fact types that fold into them, sources, trust and key scopes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from domain.errors import InvalidInputError
+
+__all__ = [
+    "CONFIDENCE",
+    "Kind",
+    "Source",
+    "agent_scope",
+    "contact_scope",
+    "conversation_scope",
+    "fold_kind",
+    "profile_scope",
+]
+
+Kind = Literal["fact", "event", "instruction", "task"]
+Source = Literal["explicit", "turn", "ingest", "pre-compaction", "reflection", "consolidation", "copy"]
+
+_KIND_OF: dict[str, Kind] = {
+    "event": "event",
+    "workflow-outcome": "event",
+    "workflow-failure": "event",
+    "instruction": "instruction",
+    "skill": "instruction",
+    "task": "task",
+}
+
+#: Confidence by the path that writes (U14-U16); a payload never sets it.
+CONFIDENCE: dict[str, float] = {
+    "explicit": 0.9,
+    "turn": 0.5,
+    "ingest": 0.5,
+    "pre-compaction": 0.6,
+    "reflection": 0.85,
+    "consolidation": 0.85,
+    "copy": 0.5,
+}
+
+
+def fold_kind(kind: str | None, fact_type: str | None) -> tuple[Kind, str]:
+    """Return (kind, fact type): an explicit kind wins, else the fact type decides, else fact.
+
+    ``preference, identity, relationship, decision, reflection`` and every unknown type are facts.
+    """
+    folded = fact_type.strip().casefold() if fact_type else ""
+    if kind is None:
+        return _KIND_OF.get(folded, "fact"), folded
+    if kind not in ("fact", "event", "instruction", "task"):
+        raise InvalidInputError("unknown kind", expected="fact, event, instruction or task", found=repr(kind))
+    return kind, folded
+
+
+def conversation_scope(session: str) -> str:
+    """Key scope of a conversation: its messages and what was extracted from them."""
+    return f"conversation:{session}"
+
+
+def contact_scope(contact: str) -> str:
+    """Key scope of a contact as written: its explicit memories."""
+    return f"contact:{contact}"
+
+
+def agent_scope() -> str:
+    """Key scope of agent-wide memories."""
+    return "agent"
+
+
+def profile_scope() -> str:
+    """Key scope of the profile's own events: settings, usage, access."""
+    return "profile"

@@ -1,0 +1,89 @@
+"""Text rules: what is accepted, and how keys and contents are folded before they are compared.
+
+Keys fold aggressively (they are names), contents barely (they are statements: "C#" is not "C"),
+and a second, look-alike folding exists only to recognise a rejected statement in disguise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from domain.errors import InvalidInputError
+
+__all__ = ["check_name", "check_text", "fold_content", "fold_key", "skeleton"]
+
+_KEY_GAPS = re.compile(r"[\s_-]+")
+_SPACES = re.compile(r"\s+")
+_QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′`´", "'")})
+_SENTENCE_END = ".!?。！？…"
+# Latin look-alikes of the most common Cyrillic and Greek letters (a subset of Unicode TR39).
+_CONFUSABLES = str.maketrans(
+    "аеорсухіјѕԁһӏոαεονρτυκιγ",
+    "aeopcyxijsdhlnaeovptukiy",
+)
+
+
+def check_text(value: str, *, field: str, max_bytes: int, blank: bool = False) -> str:
+    """Return ``value`` when it can be stored, or raise InvalidInputError naming ``field``.
+
+    Refused: anything but str, empty or blank (unless ``blank``), NUL, lone surrogates, and more
+    than ``max_bytes`` of UTF-8.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{field} must be text", expected="a string", found=type(value).__name__)
+    if not blank and not value.strip():
+        raise InvalidInputError(f"{field} is empty", expected="text", found="nothing but white space")
+    if "\0" in value:
+        raise InvalidInputError(f"{field} holds a NUL character", expected="text without NUL", found="U+0000")
+    try:
+        size = len(value.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{field} holds a lone surrogate",
+            expected="valid Unicode",
+            found=f"U+{ord(value[error.start]):04X} at {error.start}",
+        ) from None
+    if size > max_bytes:
+        raise InvalidInputError(f"{field} is too long", expected=f"at most {max_bytes} bytes", found=f"{size} bytes")
+    return value
+
+
+def check_name(value: str, *, field: str, max_chars: int) -> str:
+    """Return a session, contact or key name when it is valid, or raise InvalidInputError."""
+    check_text(value, field=field, max_bytes=max_chars * 4)
+    if len(value) > max_chars:
+        raise InvalidInputError(
+            f"{field} is too long", expected=f"at most {max_chars} characters", found=f"{len(value)} characters"
+        )
+    for index, char in enumerate(value):
+        if unicodedata.category(char) == "Cc":
+            raise InvalidInputError(
+                f"{field} holds a control character",
+                expected="no control characters",
+                found=f"U+{ord(char):04X} at {index}",
+            )
+    return value
+
+
+def fold_key(key: str) -> str:
+    """Fold a look-up name: NFKC, case, and runs of space, ``-`` and ``_`` become one ``_``.
+
+    Every script is kept: only compatibility forms and case are folded.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", key).casefold())
+    return _KEY_GAPS.sub("_", folded.strip()).strip("_") or folded.strip()
+
+
+def fold_content(text: str) -> str:
+    """Fold a statement for equality: NFKC, case, quote forms, trailing sentence marks, white space."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = _SPACES.sub(" ", folded.translate(_QUOTES)).strip()
+    return folded.rstrip(_SENTENCE_END + " ") or folded
+
+
+def skeleton(text: str) -> str:
+    """Fold look-alike and invisible characters too; used only to recognise rejected statements."""
+    visible = "".join(ch for ch in fold_content(text) if unicodedata.category(ch) not in {"Cf", "Mn"})
+    decomposed = "".join(ch for ch in unicodedata.normalize("NFD", visible) if unicodedata.category(ch) != "Mn")
+    return _SPACES.sub("", decomposed.translate(_CONFUSABLES))
