@@ -243,10 +243,11 @@ class MemoryRejected(Event):
 
 
 class MemoryRestored(Event):
-    """A retracted, rejected, expired or superseded version is live again."""
+    """A version that was not live is live again; it carries its content, so that views need no memory of it."""
 
     TOPIC = "memory.restored"
     memory: str
+    content: MemoryRemembered
     request_id: str = ""
 
 
@@ -254,8 +255,8 @@ class MemoryForgotten(Event):
     """Every version at the address left every view."""
 
     TOPIC = "memory.forgotten"
-    memory: str
     address: str
+    memories: tuple[str, ...]
     with_sources: bool = False
     request_id: str = ""
 
