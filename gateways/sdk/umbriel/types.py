@@ -1,0 +1,402 @@
+"""The wire types: every request and reply as a frozen Struct, shared by the client and the server.
+
+Times are RFC 3339 UTC with microseconds. A position is ``<stream>.<incarnation>:<sequence>``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "ChannelHit",
+    "ErrorReply",
+    "FeedEvent",
+    "FeedReply",
+    "FeedRequest",
+    "ForgetRequest",
+    "GetRequest",
+    "HistoryReply",
+    "IdRequest",
+    "IngestReply",
+    "IngestRequest",
+    "ListReply",
+    "ListRequest",
+    "Memory",
+    "Message",
+    "MessageOutcome",
+    "ProfileInfo",
+    "ProfilesReply",
+    "RebuildReply",
+    "RebuildRequest",
+    "RecallReply",
+    "RecallRequest",
+    "RecallResult",
+    "RememberReply",
+    "RememberRequest",
+    "SourceLine",
+    "StatusReply",
+    "StatusRequest",
+    "TouchedReply",
+    "ViewStatus",
+    "WhyReply",
+]
+
+Kind = Literal["fact", "event", "instruction", "task"]
+Visibility = Literal["complete", "keyword"]
+
+
+class _Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of requests: unknown fields are an error, so that a misspelt option is never ignored."""
+
+
+class _Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of replies: unknown fields are ignored, so that an old client reads a newer server."""
+
+
+class ErrorReply(_Reply):
+    """What every surface answers when it cannot do what was asked."""
+
+    code: str
+    message: str
+    expected: str = ""
+    found: str = ""
+    retryable: bool = False
+
+
+class Message(_Wire):
+    """One message to ingest; ``occurrence`` is its ordinal among equal messages of the whole call."""
+
+    role: str
+    content: str
+    id: str = ""
+    occurrence: int = 1
+    at: datetime | None = None
+    name: str = ""
+    turn_id: str = ""
+
+
+class IngestRequest(_Wire):
+    """At most 500 messages of one session."""
+
+    messages: list[Message]
+    session: str = ""
+    contact: str = ""
+    channel: str = ""
+    wait: bool = False
+
+
+class MessageOutcome(_Reply):
+    """What became of one message: recorded, duplicate or blocked (it was forgotten or erased)."""
+
+    id: str
+    outcome: Literal["recorded", "duplicate", "blocked"]
+    position: str
+
+
+class IngestReply(_Reply):
+    """Outcomes in the order of the request; ``position`` is the highest of them."""
+
+    session: str
+    outcomes: list[MessageOutcome]
+    position: str
+
+
+class RememberRequest(_Wire):
+    """One explicit memory; contact-scoped with ``contact``, agent-wide with ``scope="agent"`` or neither."""
+
+    content: str
+    key: str = ""
+    kind: Kind | None = None
+    fact_type: str = ""
+    contact: str = ""
+    scope: Literal["", "agent"] = ""
+    session: str = ""
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    metadata: dict[str, Any] = {}
+    wait: bool = False
+    request_id: str = ""
+
+
+class Memory(_Reply):
+    """One version of a memory as the ledger knows it."""
+
+    id: str
+    text: str
+    kind: str
+    status: str
+    confidence: float
+    source: str
+    recorded_at: datetime
+    position: str
+    key: str = ""
+    fact_type: str = ""
+    contact: str = ""
+    session: str = ""
+    author: str = ""
+    author_type: str = ""
+    superseded_by: str = ""
+    pinned: bool = False
+    sources: list[str] = []
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    metadata: dict[str, Any] = {}
+    accesses: int = 0
+
+
+class RememberReply(_Reply):
+    """The memory now at its address; ``outcome`` says whether this call wrote it."""
+
+    memory: Memory
+    outcome: Literal["remembered", "superseded", "duplicate", "repeated"]
+    position: str
+    superseded: str = ""
+
+
+class RecallRequest(_Wire):
+    """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts."""
+
+    query: str
+    contact: str = ""
+    kinds: list[str] = []
+    limit: int = 10
+    token_budget: int | None = None
+    min_score: float = 0.0
+    as_of: str = ""
+    at_least: str = ""
+    visibility: Visibility = "complete"
+    channels: list[str] = []
+    explain: bool = False
+
+
+class ChannelHit(_Reply):
+    """How one channel found a result: its rank from 1, its own score, and the weight it counted with."""
+
+    channel: str
+    rank: int
+    score: float
+    weight: float
+
+
+class SourceLine(_Reply):
+    """A message that a memory rests on; empty text when it was forgotten."""
+
+    id: str
+    session: str
+    role: str
+    text: str
+    name: str = ""
+    at: datetime | None = None
+
+
+class RecallResult(_Reply):
+    """One memory or message. ``score`` ranks; ``relevance`` in [0, 1] is absolute and is what ``min_score`` uses."""
+
+    id: str
+    text: str
+    kind: str
+    score: float
+    relevance: float
+    position: str
+    key: str = ""
+    contact: str = ""
+    session: str = ""
+    role: str = ""
+    name: str = ""
+    confidence: float | None = None
+    source: str = ""
+    sources: list[str] = []
+    recorded_at: datetime | None = None
+    at: datetime | None = None
+    channels: list[ChannelHit] = []
+
+
+class RecallReply(_Reply):
+    """Results best first; ``position`` is the lowest position of the views that answered."""
+
+    results: list[RecallResult]
+    position: str
+    truncated: bool = False
+    channels: dict[str, list[str]] = {}
+
+
+class GetRequest(_Wire):
+    """By ``id`` (a memory or a message), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
+
+    id: str = ""
+    key: str = ""
+    contact: str = ""
+    kind: Kind | None = None
+    at_least: str = ""
+
+
+class ListRequest(_Wire):
+    """Memories, newest first; ``status`` is live by default, ``all`` for every status."""
+
+    session: str = ""
+    contact: str = ""
+    kind: Kind | None = None
+    status: str = "live"
+    cursor: str = ""
+    limit: int = 50
+    as_of: str = ""
+    at_least: str = ""
+
+
+class ListReply(_Reply):
+    """One page; an empty ``cursor`` is the last page."""
+
+    entries: list[Memory]
+    position: str
+    cursor: str = ""
+
+
+class IdRequest(_Wire):
+    """One memory by id (any version)."""
+
+    id: str
+    at_least: str = ""
+
+
+class HistoryEvent(_Reply):
+    """One event in the life of a memory."""
+
+    topic: str
+    at: datetime
+    by: str
+    by_type: str
+    position: str
+    memory: str = ""
+    detail: dict[str, Any] = {}
+
+
+class HistoryReply(_Reply):
+    """Every version at an address, oldest first, and every event that touched it."""
+
+    versions: list[Memory]
+    events: list[HistoryEvent]
+    position: str
+
+
+class WhyReply(_Reply):
+    """Why a memory says what it says: its version chain, the decisions, and the source lines."""
+
+    memory: Memory
+    versions: list[Memory]
+    events: list[HistoryEvent]
+    sources: list[SourceLine]
+    position: str
+
+
+class ForgetRequest(_Wire):
+    """By id or key; ``preview`` lists what would be touched and touches nothing."""
+
+    id: str = ""
+    key: str = ""
+    contact: str = ""
+    with_sources: bool = False
+    preview: bool = False
+    request_id: str = ""
+
+
+class TouchedReply(_Reply):
+    """The ids that were (or, in a preview, would be) touched."""
+
+    touched: list[str]
+    position: str
+    preview: bool = False
+
+
+class FeedRequest(_Wire):
+    """Events after a position; waits up to ``wait`` seconds (≤ 30) for the first one."""
+
+    after: str = ""
+    kinds: list[str] = []
+    contact: str = ""
+    limit: int = 100
+    wait: float = 0.0
+
+
+class FeedEvent(_Reply):
+    """One decrypted event. ``data`` is the event as documented in the event catalogue."""
+
+    position: str
+    topic: str
+    recorded_at: datetime
+    event_id: str
+    actor: str
+    actor_type: str
+    data: dict[str, Any]
+
+
+class FeedReply(_Reply):
+    """Events in log order, and the position to ask after next."""
+
+    events: list[FeedEvent]
+    position: str
+
+
+class ProfileInfo(_Reply):
+    """One profile as the directory knows it."""
+
+    name: str
+    created_at: datetime
+    messages: int = 0
+    memories: int = 0
+
+
+class ProfilesReply(_Reply):
+    """Profiles the caller holds a grant for."""
+
+    profiles: list[ProfileInfo]
+
+
+class StatusRequest(_Wire):
+    """One profile's state, or the whole service's when the profile is ``_``."""
+
+
+class ViewStatus(_Reply):
+    """One view: the position it has applied, its generation and what it holds."""
+
+    view: str
+    generation: str
+    position: str
+    items: int
+    bytes: int = 0
+    stopped: str = ""
+
+
+class StatusReply(_Reply):
+    """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them."""
+
+    version: str
+    log_position: str
+    applied: str
+    complete: str
+    pending: int
+    failed: int
+    views: list[ViewStatus] = []
+    profiles: int = 0
+
+
+class RebuildRequest(_Wire):
+    """Rebuild the named views (all when empty) of one profile from the log."""
+
+    views: list[str] = []
+
+
+class RebuildReply(_Reply):
+    """What a rebuild did: the generation now served and how many events it replayed."""
+
+    generation: str
+    events: int
+    seconds: float
+    position: str
+    verified: bool = False
