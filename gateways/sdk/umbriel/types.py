@@ -18,6 +18,7 @@ __all__ = [
     "FeedRequest",
     "ForgetRequest",
     "GetRequest",
+    "HistoryEvent",
     "HistoryReply",
     "IdRequest",
     "IngestReply",
@@ -67,12 +68,16 @@ class ErrorReply(_Reply):
 
 
 class Message(_Wire):
-    """One message to ingest; ``occurrence`` is its ordinal among equal messages of the whole call."""
+    """One message to ingest.
+
+    ``occurrence`` is its ordinal (from 1) among equal messages of the whole call; 0 lets the server count
+    within the request. ``id`` is the caller's own message id.
+    """
 
     role: str
     content: str
     id: str = ""
-    occurrence: int = 1
+    occurrence: int = 0
     at: datetime | None = None
     name: str = ""
     turn_id: str = ""
@@ -155,7 +160,7 @@ class RememberReply(_Reply):
     """The memory now at its address; ``outcome`` says whether this call wrote it."""
 
     memory: Memory
-    outcome: Literal["remembered", "superseded", "duplicate", "repeated"]
+    outcome: Literal["remembered", "superseded", "duplicate", "repeated", "noted"]
     position: str
     superseded: str = ""
 

@@ -1,0 +1,30 @@
+"""The conversation aggregate: what a session is attached to. Its messages have subjects of their own."""
+
+from __future__ import annotations
+
+from domain.events import ContactSet
+from domain.kernel import Aggregate, Context
+from domain.kinds import conversation_scope
+
+__all__ = ["Conversation"]
+
+
+class Conversation(Aggregate):
+    """One session of a profile."""
+
+    def __init__(self, aggregate_id: str) -> None:
+        super().__init__(aggregate_id)
+        self.contact = ""
+        self.channel = ""
+
+    def set_contact(self, session: str, contact: str, channel: str, context: Context) -> bool:
+        """Attach the conversation to a contact; False when it is attached to it already."""
+        if contact == self.contact and (not channel or channel == self.channel):
+            return False
+        event = ContactSet(session=session, contact=contact, channel=channel)
+        self.emit(event, context, key_scope=conversation_scope(session))
+        return True
+
+    def on_contact_set(self, event: ContactSet) -> None:
+        """Take over the contact."""
+        self.contact, self.channel = event.contact, event.channel

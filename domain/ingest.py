@@ -1,0 +1,73 @@
+"""Which messages of a call are new: occurrences of equal messages told apart, without a window in time.
+
+Two messages are equal when session, role and content are. What tells a new occurrence from one that
+is sent again is the caller's own message id; else its ordinal among equal messages of the call; a time
+separates only where it differs from the earlier one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from domain.ids import digest128
+
+__all__ = ["Incoming", "Resolution", "Seen", "derive_session", "resolve"]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """An occurrence that is in the log (or planned earlier in the same call)."""
+
+    caller_id: str = ""
+    at: datetime | None = None
+    forgotten: bool = False
+    position: int = 0
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """A message of a call; ``ordinal`` counts from 1 among the equal messages of that call."""
+
+    ordinal: int
+    caller_id: str = ""
+    at: datetime | None = None
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """``occurrence`` is the n of the message id; position is 0 for one still to be recorded."""
+
+    occurrence: int
+    outcome: Literal["recorded", "duplicate", "blocked"]
+    position: int = 0
+
+
+def resolve(seen: Sequence[Seen], message: Incoming) -> Resolution:
+    """Decide whether ``message`` is one of ``seen`` (first to last occurrence) or the next one."""
+    index = _match(seen, message)
+    if index is None:
+        return Resolution(len(seen) + 1, "recorded")
+    found = seen[index]
+    return Resolution(index + 1, "blocked" if found.forgotten else "duplicate", found.position)
+
+
+def _match(seen: Sequence[Seen], message: Incoming) -> int | None:
+    if message.caller_id:
+        for index, one in enumerate(seen):
+            if one.caller_id == message.caller_id:
+                return index
+    if message.ordinal > len(seen):
+        return None
+    candidate = seen[message.ordinal - 1]
+    if message.caller_id and candidate.caller_id:
+        return None
+    if message.at is None or candidate.at is None or message.at == candidate.at:
+        return message.ordinal - 1
+    return next((index for index, one in enumerate(seen) if one.at == message.at), None)
+
+
+def derive_session(contact: str, channel: str, first: tuple[str, str], caller_id: str, at: datetime | None) -> str:
+    """Return the session id of a call that names none; ``first`` is the first message's (role, content)."""
+    when = at.isoformat(timespec="microseconds") if at else ""
+    return digest128("session", contact, channel, *first, caller_id, when)

@@ -1,0 +1,276 @@
+"""The memory aggregate: every version of what is stated at one address, and its life."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from domain.errors import ConflictError, NotFoundError, RefusedError
+from domain.events import (
+    ContradictionNoted,
+    ExpirySet,
+    MemoryDecayed,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryJudged,
+    MemoryPinned,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRetracted,
+    MemoryRevised,
+    MemorySuperseded,
+    MemoryUnpinned,
+)
+from domain.ids import memory_id
+from domain.indexing import memory_key_scope
+from domain.kernel import Aggregate, Context
+from domain.text import skeleton
+
+__all__ = ["Memory", "Remembered", "Status", "Version"]
+
+Status = Literal["live", "superseded", "retracted", "rejected", "expired", "forgotten"]
+Outcome = Literal["remembered", "superseded", "duplicate", "repeated", "noted"]
+
+
+class Version(msgspec.Struct):
+    """State of one version: what was written and what became of it."""
+
+    written: MemoryRemembered
+    author_type: str
+    status: Status = "live"
+    expires_at: datetime | None = None
+    pinned: bool = False
+    decayed_on: str = ""
+
+    def live_at(self, now: datetime) -> bool:
+        """Whether the version counts as live at ``now``; expiry is judged when asked."""
+        return self.status == "live" and (self.expires_at is None or self.expires_at > now)
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """What a remember command decided; ``superseded`` is the id it replaced, if any."""
+
+    memory: str
+    outcome: Outcome
+    superseded: str = ""
+
+
+class Memory(Aggregate):
+    """All versions at one address. At most one of them is live."""
+
+    def __init__(self, aggregate_id: str) -> None:
+        super().__init__(aggregate_id)
+        self.versions: list[Version] = []
+        self._by_request: dict[str, str] = {}
+        self._rejected: set[str] = set()
+
+    # -- commands -------------------------------------------------------------------------------
+
+    def remember(self, draft: MemoryRemembered, context: Context) -> Remembered:
+        """State ``draft`` at this address (its memory id and version are filled in here).
+
+        Equal content is a duplicate; other content supersedes the live version in the same append.
+        An agent never supersedes a person's statement: the contradiction is noted. A statement that
+        a person rejected is refused to anyone but a person. A ``request_id`` seen before does nothing.
+        """
+        if draft.request_id in self._by_request:
+            return Remembered(self._by_request[draft.request_id], "repeated")
+        person = context.actor.type == "person"
+        if not person and skeleton(draft.text) in self._rejected:
+            raise RefusedError("a person rejected this statement", expected="a person to state it again", found="agent")
+        live = self._live(context.now)
+        if live is not None and live.written.folded == draft.folded:
+            return Remembered(live.written.memory, "duplicate")
+        if live is not None and live.author_type == "person" and not person:
+            return self._note_contradiction(live, draft, context)
+        return self._write(live, draft, context)
+
+    def _write(self, live: Version | None, draft: MemoryRemembered, context: Context) -> Remembered:
+        number = len(self.versions) + 1
+        event = msgspec.structs.replace(draft, memory=memory_id(draft.address, number), version=number)
+        self.emit(event, context, key_scope=memory_key_scope(event))
+        if live is None:
+            return Remembered(event.memory, "remembered")
+        self._supersede(live, event.memory, "address", context)
+        return Remembered(event.memory, "superseded", live.written.memory)
+
+    def _note_contradiction(self, live: Version, draft: MemoryRemembered, context: Context) -> Remembered:
+        event = ContradictionNoted(memory=live.written.memory, other="", text=draft.text)
+        self.emit(event, context, key_scope=memory_key_scope(live.written))
+        return Remembered(live.written.memory, "noted")
+
+    def _supersede(
+        self,
+        version: Version,
+        by: str,
+        rule: str,
+        context: Context,
+        *,
+        probability: float | None = None,
+        model: str = "",
+    ) -> None:
+        event = MemorySuperseded(memory=version.written.memory, by=by, rule=rule, probability=probability, model=model)
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+
+    def supersede(
+        self, memory: str, *, by: str, rule: str, context: Context, probability: float | None = None, model: str = ""
+    ) -> bool:
+        """Let a memory at another address replace this version; False when it is not live any more."""
+        version = self.find(memory)
+        if not version.live_at(context.now):
+            return False
+        self._supersede(version, by, rule, context, probability=probability, model=model)
+        return True
+
+    def forget(self, context: Context, *, with_sources: bool = False, request_id: str = "") -> Sequence[str]:
+        """Take every version out of every view; returns the ids touched, none when done before."""
+        touched = tuple(v.written.memory for v in self.versions if v.status != "forgotten")
+        if touched:
+            written = self.versions[-1].written
+            event = MemoryForgotten(
+                address=written.address, memories=touched, with_sources=with_sources, request_id=request_id
+            )
+            self.emit(event, context, key_scope=memory_key_scope(written))
+        return touched
+
+    def retract(self, memory: str, context: Context, *, request_id: str = "") -> bool:
+        """Withdraw a live version without a replacement."""
+        version = self.find(memory)
+        if version.status != "live":
+            return False
+        event = MemoryRetracted(memory=memory, request_id=request_id)
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+        return True
+
+    def reject(self, memory: str, context: Context, *, request_id: str = "") -> bool:
+        """Declare a version wrong. From then on only a person can state it again."""
+        version = self.find(memory)
+        if context.actor.type != "person":
+            raise RefusedError("only a person can reject a memory", expected="person", found=context.actor.type)
+        if version.status in ("rejected", "forgotten"):
+            return False
+        event = MemoryRejected(memory=memory, skeleton=skeleton(version.written.text), request_id=request_id)
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+        return True
+
+    def restore(self, memory: str, context: Context, *, request_id: str = "") -> bool:
+        """Make a version live again; the version that is live now is superseded by it."""
+        version = self.find(memory)
+        if version.live_at(context.now):
+            return False
+        if version.status == "forgotten":
+            raise ConflictError("a forgotten memory cannot be restored", expected="a kept version", found="forgotten")
+        if version.status == "rejected" and context.actor.type != "person":
+            raise RefusedError(
+                "only a person can restore a rejected memory", expected="person", found=context.actor.type
+            )
+        live = self._live(context.now)
+        event = MemoryRestored(memory=memory, content=version.written, request_id=request_id)
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+        if live is not None:
+            self._supersede(live, memory, "restore", context)
+        return True
+
+    def pin(self, memory: str, context: Context) -> bool:
+        """Exempt a version from decay and consolidation."""
+        version = self.find(memory)
+        if version.pinned:
+            return False
+        self.emit(MemoryPinned(memory=memory), context, key_scope=memory_key_scope(version.written))
+        return True
+
+    def unpin(self, memory: str, context: Context) -> bool:
+        """Make a version subject to decay again."""
+        version = self.find(memory)
+        if not version.pinned:
+            return False
+        self.emit(MemoryUnpinned(memory=memory), context, key_scope=memory_key_scope(version.written))
+        return True
+
+    def expire(self, memory: str, at: datetime | None, context: Context) -> bool:
+        """Set (or with None remove) the time after which a version is no longer live."""
+        version = self.find(memory)
+        if version.expires_at == at:
+            return False
+        self.emit(ExpirySet(memory=memory, expires_at=at), context, key_scope=memory_key_scope(version.written))
+        return True
+
+    # -- state ----------------------------------------------------------------------------------
+
+    def find(self, memory: str) -> Version:
+        """Return the state of one version, or raise NotFoundError."""
+        for version in self.versions:
+            if version.written.memory == memory:
+                return version
+        raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
+
+    def _live(self, now: datetime) -> Version | None:
+        return next((v for v in reversed(self.versions) if v.live_at(now)), None)
+
+    def _set(self, memory: str, status: Status, request_id: str = "") -> None:
+        self.find(memory).status = status
+        if request_id:
+            self._by_request[request_id] = memory
+
+    def on_remembered(self, event: MemoryRemembered) -> None:
+        """Append a version."""
+        self.versions.append(Version(event, self.author.type, expires_at=event.expires_at))
+        self._rejected.discard(skeleton(event.text))
+        if event.request_id:
+            self._by_request[event.request_id] = event.memory
+
+    def on_superseded(self, event: MemorySuperseded) -> None:
+        """End a version by replacement."""
+        self._set(event.memory, "superseded")
+
+    def on_retracted(self, event: MemoryRetracted) -> None:
+        """End a version without replacement."""
+        self._set(event.memory, "retracted", event.request_id)
+
+    def on_rejected(self, event: MemoryRejected) -> None:
+        """End a version and remember its skeleton."""
+        self._set(event.memory, "rejected", event.request_id)
+        self._rejected.add(event.skeleton)
+
+    def on_restored(self, event: MemoryRestored) -> None:
+        """Bring a version back."""
+        self._set(event.memory, "live", event.request_id)
+        self._rejected.discard(skeleton(event.content.text))
+
+    def on_expired(self, event: MemoryExpired) -> None:
+        """End a version by hand."""
+        self._set(event.memory, "expired")
+
+    def on_forgotten(self, event: MemoryForgotten) -> None:
+        """End every version that still stood."""
+        for memory in event.memories:
+            self._set(memory, "forgotten", event.request_id)
+
+    def on_expiry_set(self, event: ExpirySet) -> None:
+        """Change when a version stops being live."""
+        self.find(event.memory).expires_at = event.expires_at
+
+    def on_pinned(self, event: MemoryPinned) -> None:
+        """Pin a version."""
+        self.find(event.memory).pinned = True
+
+    def on_unpinned(self, event: MemoryUnpinned) -> None:
+        """Unpin a version."""
+        self.find(event.memory).pinned = False
+
+    def on_decayed(self, event: MemoryDecayed) -> None:
+        """Note the day of a decay."""
+        self.find(event.memory).decayed_on = event.day
+
+    def on_revised(self, event: MemoryRevised) -> None:
+        """Metadata is the ledger's; nothing is decided by it."""
+
+    def on_judged(self, event: MemoryJudged) -> None:
+        """A judgement alone changes nothing."""
+
+    def on_contradiction_noted(self, event: ContradictionNoted) -> None:
+        """A noted contradiction alone changes nothing."""
