@@ -1,0 +1,124 @@
+"""The embedding worker: what waits in the ledgers is embedded, and the vectors become events."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import structlog
+
+from domain.envelope import Actor, Envelope
+from domain.errors import ConflictError, UmbrielError
+from domain.events import EmbeddingComputed, EmbeddingFailed, Event
+from domain.ids import originator_id
+from domain.ports import Embedded, Embedder
+from gateways.service.events import EventReader
+from gateways.service.profiles import OpenProfile, Profiles
+from projections.ledger import Pending
+
+__all__ = ["EmbeddingWorker"]
+
+_log = structlog.get_logger(__name__)
+_WORKER = Actor("embedding-worker", "service")
+
+
+class EmbeddingWorker:
+    """Embeds pending texts of the profiles it is told about, a batch at a time.
+
+    What is pending follows from the ledger, so a crash loses nothing; the id of an embedding is a keyed
+    hash of its text, so two workers write it once.
+    """
+
+    def __init__(self, events: EventReader, profiles: Profiles, embedder: Embedder, *, batch: int) -> None:
+        self._events = events
+        self._profiles = profiles
+        self._embedder = embedder
+        self._batch = batch
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._queued: set[str] = set()
+        self._written: dict[str, set[str]] = {}
+        self.retry_seconds = 1.0
+
+    def wake(self, profile: str) -> None:
+        """Look at a profile's pending texts soon."""
+        if profile not in self._queued:
+            self._queued.add(profile)
+            self._queue.put_nowait(profile)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no profile is waiting for the worker."""
+        return not self._queued
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            profile = await self._queue.get()
+            try:
+                more = await self._work(profile)
+            except UmbrielError as error:
+                _log.warning("embedding_delayed", profile=profile, reason=str(error))
+                await asyncio.sleep(self.retry_seconds)
+                more = True
+            self._queued.discard(profile)
+            if more:
+                self.wake(profile)
+
+    async def _work(self, name: str) -> bool:
+        async with self._profiles.use(name) as profile:
+            written = self._written.setdefault(name, set())
+            pending = await asyncio.to_thread(self._next, profile, written)
+            if not pending:
+                self._written.pop(name, None)
+                return False
+            await self._embed(profile, pending)
+            written.update(one.embedding for one in pending)
+            return True
+
+    def _next(self, profile: OpenProfile, written: set[str]) -> list[Pending]:
+        # The ledger learns of an embedding when the reader comes by, so what was just written is passed over.
+        found = profile.views.ledger.pending_embeddings(self._batch + len(written))
+        fresh = {one.embedding: one for one in found if one.embedding not in written}
+        return list(fresh.values())[: self._batch]
+
+    async def _embed(self, profile: OpenProfile, pending: Sequence[Pending]) -> None:
+        vectors = await asyncio.to_thread(self._embedder.embed, [one.text for one in pending])
+        envelopes = [self._envelope(profile, one, vector) for one, vector in zip(pending, vectors, strict=True)]
+        try:
+            await self._events.append(envelopes, expected=0)
+        except ConflictError:
+            for envelope in envelopes:
+                await self._append_one(envelope)
+
+    async def _append_one(self, envelope: Envelope) -> None:
+        try:
+            await self._events.append([envelope], expected=0)
+        except ConflictError:
+            return
+
+    def _envelope(self, profile: OpenProfile, pending: Pending, vector: Embedded) -> Envelope:
+        model, dimension = self._embedder.model, self._embedder.dimension
+        event: Event
+        if vector.chunks * dimension * 4 == len(vector.vectors) and vector.chunks:
+            event = EmbeddingComputed(
+                embedding=pending.embedding,
+                model=model,
+                dimension=dimension,
+                chunks=vector.chunks,
+                vectors=vector.vectors,
+            )
+        else:
+            event = EmbeddingFailed(
+                embedding=pending.embedding, model=model, reason=f"{len(vector.vectors)} bytes for {vector.chunks} rows"
+            )
+        return Envelope(
+            originator_id=originator_id(profile.name, "embedding", pending.embedding),
+            originator_version=1,
+            event_id=uuid.uuid4().hex,
+            recorded_at=datetime.now(UTC),
+            actor=_WORKER,
+            data=event,
+            key_scope=pending.key_scope,
+        )

@@ -1,0 +1,85 @@
+"""The log as decrypted envelopes: what projectors, the feed and the history read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from domain.envelope import Envelope, profile_of
+from domain.errors import DamagedError
+from domain.ids import keyed_id, originator_id
+from gateways.jetstream.codec import open as open_entry
+from gateways.jetstream.codec import seal
+from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.log import Append, Entry, Log
+
+__all__ = ["EventReader", "Passed"]
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """What was read from the log: readable events, how far, and the first unreadable event per profile.
+
+    Events of a profile after its unreadable one are left out: its views must not skip it silently.
+    """
+
+    envelopes: list[Envelope]
+    position: int
+    poison: dict[str, str] = {}
+
+
+class EventReader:
+    """Reads and writes envelopes; events whose key was destroyed are skipped."""
+
+    def __init__(self, log: Log, keys: KeyRing) -> None:
+        self.log = log
+        self.keys = keys
+
+    async def secret(self, profile: str) -> bytes:
+        """Return the profile's secret, created on first use."""
+        return await self.keys.secret(profile)
+
+    async def subject_id(self, profile: str, category: str, public: str) -> str:
+        """Return the originator id of a public id."""
+        return originator_id(profile, category, keyed_id(await self.secret(profile), public))
+
+    async def decode(self, entries: Sequence[Entry], passed: int) -> Passed:
+        """Return the envelopes of entries in order, without those whose key was destroyed."""
+        envelopes: list[Envelope] = []
+        poison: dict[str, str] = {}
+        for entry in entries:
+            profile = profile_of(entry.originator_id)
+            if profile in poison:
+                continue
+            try:
+                key = await self.keys.by_id(profile, entry.key_id) if entry.key_id else None
+                if key is not None or not entry.key_id:
+                    envelopes.append(open_entry(entry, key))
+            except DamagedError as error:
+                poison[profile] = f"event at {entry.position}: {error}"
+        return Passed(envelopes, passed, poison)
+
+    async def encode(self, envelope: Envelope, *, expected: int | None) -> Append:
+        """Return what to append for an envelope, encrypted under the key of its scope."""
+        key = await self.keys.key(profile_of(envelope.originator_id), envelope.key_scope)
+        return seal(envelope, key, expected=expected)
+
+    async def read(self, after: int, limit: int, profile: str) -> Passed:
+        """Return up to ``limit`` events of a profile after a position."""
+        entries = await self.log.read(after, limit, profile)
+        return await self.decode(entries, entries[-1].position if entries else after)
+
+    async def event_id_at(self, position: int, profile: str) -> str:
+        """Return the id of the profile's event at a position, or empty."""
+        entries = await self.log.read(position - 1, 1, profile)
+        return entries[0].event_id if entries and entries[0].position == position else ""
+
+    async def tail(self, after: int, batch: int) -> AsyncIterator[Passed]:
+        """Follow the whole log from a position, in order."""
+        async for part in self.log.tail(after, None, batch):
+            yield await self.decode(part.entries, part.passed)
+
+    async def append(self, envelopes: Sequence[Envelope], *, expected: int | None) -> list[int]:
+        """Append envelopes in one atomic step, each as the first (0) or any (None) of its subject."""
+        return await self.log.append([await self.encode(one, expected=expected) for one in envelopes])
+

@@ -1,0 +1,79 @@
+"""The one reader that feeds every view, and the place where reads wait for a position."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+import structlog
+
+from domain.envelope import Envelope
+from domain.errors import UnavailableError
+from domain.events import ProfileCreated
+from gateways.service.events import EventReader, Passed
+from gateways.service.profiles import Profiles
+from projections.directory import Directory
+
+__all__ = ["Reader"]
+
+_log = structlog.get_logger(__name__)
+
+
+class Reader:
+    """Tails the log from the low-water mark, applies each batch per profile, then advances the mark.
+
+    ``passed`` is the stream sequence up to which every open profile has committed.
+    """
+
+    def __init__(self, events: EventReader, profiles: Profiles, directory: Directory, *, batch: int) -> None:
+        self._events = events
+        self._profiles = profiles
+        self._directory = directory
+        self._batch = batch
+        self._moved = asyncio.Condition()
+        self.passed = directory.low_water_mark()
+        self.listeners: list[Callable[[list[Envelope]], None]] = []
+
+    async def run(self) -> None:
+        """Follow the log until cancelled; a lost connection is resumed from the mark."""
+        while True:
+            try:
+                async for part in self._events.tail(self.passed, self._batch):
+                    await self._apply(part)
+            except UnavailableError as error:
+                _log.warning("reader_resumes", after=self.passed, reason=str(error))
+            await asyncio.sleep(0.5)
+
+    async def _apply(self, part: Passed) -> None:
+        by_profile: dict[str, list[Envelope]] = defaultdict(list)
+        for envelope in part.envelopes:
+            by_profile[envelope.profile].append(envelope)
+            if isinstance(envelope.data, ProfileCreated):
+                self._directory.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+        for name in {*by_profile, *part.poison}:
+            await self._profiles.apply(name, by_profile[name], part.poison.get(name, ""))
+        if part.envelopes:
+            await asyncio.to_thread(self._directory.set_mark, part.position)
+        async with self._moved:
+            self.passed = max(self.passed, part.position)
+            self._moved.notify_all()
+        if part.envelopes:
+            for listener in self.listeners:
+                listener(part.envelopes)
+
+    async def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until ``done()`` after some batch, or until the time is over; returns whether it is done."""
+        try:
+            async with asyncio.timeout(seconds), self._moved:
+                await self._moved.wait_for(done)
+        except TimeoutError:
+            return done()
+        return True
+
+    async def wait_for(self, position: int, seconds: float) -> None:
+        """Wait until the reader has passed ``position``; raises UnavailableError when it does not in time."""
+        if not await self.wait_until(lambda: self.passed >= position, seconds):
+            raise UnavailableError(
+                "the views have not reached that position yet", expected=str(position), found=str(self.passed)
+            )
