@@ -23,6 +23,7 @@ __all__ = [
     "IdRequest",
     "IngestReply",
     "IngestRequest",
+    "Kind",
     "ListReply",
     "ListRequest",
     "Memory",
@@ -42,6 +43,7 @@ __all__ = [
     "StatusRequest",
     "TouchedReply",
     "ViewStatus",
+    "Visibility",
     "WhyReply",
 ]
 
@@ -57,7 +59,7 @@ class _Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of replies: unknown fields are ignored, so that an old client reads a newer server."""
 
 
-class ErrorReply(_Reply):
+class ErrorReply(_Reply, frozen=True):
     """What every surface answers when it cannot do what was asked."""
 
     code: str
@@ -67,7 +69,7 @@ class ErrorReply(_Reply):
     retryable: bool = False
 
 
-class Message(_Wire):
+class Message(_Wire, frozen=True):
     """One message to ingest.
 
     ``occurrence`` is its ordinal (from 1) among equal messages of the whole call; 0 lets the server count
@@ -83,7 +85,7 @@ class Message(_Wire):
     turn_id: str = ""
 
 
-class IngestRequest(_Wire):
+class IngestRequest(_Wire, frozen=True):
     """At most 500 messages of one session."""
 
     messages: list[Message]
@@ -93,7 +95,7 @@ class IngestRequest(_Wire):
     wait: bool = False
 
 
-class MessageOutcome(_Reply):
+class MessageOutcome(_Reply, frozen=True):
     """What became of one message: recorded, duplicate or blocked (it was forgotten or erased)."""
 
     id: str
@@ -101,7 +103,7 @@ class MessageOutcome(_Reply):
     position: str
 
 
-class IngestReply(_Reply):
+class IngestReply(_Reply, frozen=True):
     """Outcomes in the order of the request; ``position`` is the highest of them."""
 
     session: str
@@ -109,7 +111,7 @@ class IngestReply(_Reply):
     position: str
 
 
-class RememberRequest(_Wire):
+class RememberRequest(_Wire, frozen=True):
     """One explicit memory; contact-scoped with ``contact``, agent-wide with ``scope="agent"`` or neither."""
 
     content: str
@@ -128,7 +130,7 @@ class RememberRequest(_Wire):
     request_id: str = ""
 
 
-class Memory(_Reply):
+class Memory(_Reply, frozen=True):
     """One version of a memory as the ledger knows it."""
 
     id: str
@@ -156,7 +158,7 @@ class Memory(_Reply):
     accesses: int = 0
 
 
-class RememberReply(_Reply):
+class RememberReply(_Reply, frozen=True):
     """The memory now at its address; ``outcome`` says whether this call wrote it."""
 
     memory: Memory
@@ -165,7 +167,7 @@ class RememberReply(_Reply):
     superseded: str = ""
 
 
-class RecallRequest(_Wire):
+class RecallRequest(_Wire, frozen=True):
     """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts."""
 
     query: str
@@ -181,7 +183,7 @@ class RecallRequest(_Wire):
     explain: bool = False
 
 
-class ChannelHit(_Reply):
+class ChannelHit(_Reply, frozen=True):
     """How one channel found a result: its rank from 1, its own score, and the weight it counted with."""
 
     channel: str
@@ -190,7 +192,7 @@ class ChannelHit(_Reply):
     weight: float
 
 
-class SourceLine(_Reply):
+class SourceLine(_Reply, frozen=True):
     """A message that a memory rests on; empty text when it was forgotten."""
 
     id: str
@@ -201,7 +203,7 @@ class SourceLine(_Reply):
     at: datetime | None = None
 
 
-class RecallResult(_Reply):
+class RecallResult(_Reply, frozen=True):
     """One memory or message. ``score`` ranks; ``relevance`` in [0, 1] is absolute and is what ``min_score`` uses."""
 
     id: str
@@ -223,7 +225,7 @@ class RecallResult(_Reply):
     channels: list[ChannelHit] = []
 
 
-class RecallReply(_Reply):
+class RecallReply(_Reply, frozen=True):
     """Results best first; ``position`` is the lowest position of the views that answered."""
 
     results: list[RecallResult]
@@ -232,7 +234,7 @@ class RecallReply(_Reply):
     channels: dict[str, list[str]] = {}
 
 
-class GetRequest(_Wire):
+class GetRequest(_Wire, frozen=True):
     """By ``id`` (a memory or a message), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
 
     id: str = ""
@@ -242,7 +244,7 @@ class GetRequest(_Wire):
     at_least: str = ""
 
 
-class ListRequest(_Wire):
+class ListRequest(_Wire, frozen=True):
     """Memories, newest first; ``status`` is live by default, ``all`` for every status."""
 
     session: str = ""
@@ -255,7 +257,7 @@ class ListRequest(_Wire):
     at_least: str = ""
 
 
-class ListReply(_Reply):
+class ListReply(_Reply, frozen=True):
     """One page; an empty ``cursor`` is the last page."""
 
     entries: list[Memory]
@@ -263,14 +265,14 @@ class ListReply(_Reply):
     cursor: str = ""
 
 
-class IdRequest(_Wire):
+class IdRequest(_Wire, frozen=True):
     """One memory by id (any version)."""
 
     id: str
     at_least: str = ""
 
 
-class HistoryEvent(_Reply):
+class HistoryEvent(_Reply, frozen=True):
     """One event in the life of a memory."""
 
     topic: str
@@ -282,7 +284,7 @@ class HistoryEvent(_Reply):
     detail: dict[str, Any] = {}
 
 
-class HistoryReply(_Reply):
+class HistoryReply(_Reply, frozen=True):
     """Every version at an address, oldest first, and every event that touched it."""
 
     versions: list[Memory]
@@ -290,7 +292,7 @@ class HistoryReply(_Reply):
     position: str
 
 
-class WhyReply(_Reply):
+class WhyReply(_Reply, frozen=True):
     """Why a memory says what it says: its version chain, the decisions, and the source lines."""
 
     memory: Memory
@@ -300,7 +302,7 @@ class WhyReply(_Reply):
     position: str
 
 
-class ForgetRequest(_Wire):
+class ForgetRequest(_Wire, frozen=True):
     """By id or key; ``preview`` lists what would be touched and touches nothing."""
 
     id: str = ""
@@ -311,7 +313,7 @@ class ForgetRequest(_Wire):
     request_id: str = ""
 
 
-class TouchedReply(_Reply):
+class TouchedReply(_Reply, frozen=True):
     """The ids that were (or, in a preview, would be) touched."""
 
     touched: list[str]
@@ -319,7 +321,7 @@ class TouchedReply(_Reply):
     preview: bool = False
 
 
-class FeedRequest(_Wire):
+class FeedRequest(_Wire, frozen=True):
     """Events after a position; waits up to ``wait`` seconds (≤ 30) for the first one."""
 
     after: str = ""
@@ -329,7 +331,7 @@ class FeedRequest(_Wire):
     wait: float = 0.0
 
 
-class FeedEvent(_Reply):
+class FeedEvent(_Reply, frozen=True):
     """One decrypted event. ``data`` is the event as documented in the event catalogue."""
 
     position: str
@@ -341,14 +343,14 @@ class FeedEvent(_Reply):
     data: dict[str, Any]
 
 
-class FeedReply(_Reply):
+class FeedReply(_Reply, frozen=True):
     """Events in log order, and the position to ask after next."""
 
     events: list[FeedEvent]
     position: str
 
 
-class ProfileInfo(_Reply):
+class ProfileInfo(_Reply, frozen=True):
     """One profile as the directory knows it."""
 
     name: str
@@ -357,17 +359,17 @@ class ProfileInfo(_Reply):
     memories: int = 0
 
 
-class ProfilesReply(_Reply):
+class ProfilesReply(_Reply, frozen=True):
     """Profiles the caller holds a grant for."""
 
     profiles: list[ProfileInfo]
 
 
-class StatusRequest(_Wire):
+class StatusRequest(_Wire, frozen=True):
     """One profile's state, or the whole service's when the profile is ``_``."""
 
 
-class ViewStatus(_Reply):
+class ViewStatus(_Reply, frozen=True):
     """One view: the position it has applied, its generation and what it holds."""
 
     view: str
@@ -378,7 +380,7 @@ class ViewStatus(_Reply):
     stopped: str = ""
 
 
-class StatusReply(_Reply):
+class StatusReply(_Reply, frozen=True):
     """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them."""
 
     version: str
@@ -391,13 +393,13 @@ class StatusReply(_Reply):
     profiles: int = 0
 
 
-class RebuildRequest(_Wire):
+class RebuildRequest(_Wire, frozen=True):
     """Rebuild the named views (all when empty) of one profile from the log."""
 
     views: list[str] = []
 
 
-class RebuildReply(_Reply):
+class RebuildReply(_Reply, frozen=True):
     """What a rebuild did: the generation now served and how many events it replayed."""
 
     generation: str

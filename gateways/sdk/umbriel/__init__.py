@@ -1,0 +1,86 @@
+"""The Umbriel client: memory for agents, over NATS.
+
+async with await Umbriel.embedded() as memory:
+    await memory.remember("The lab moved to Lisbon", key="lab city")
+    answer = await memory.recall("where is the lab?")
+"""
+
+from __future__ import annotations
+
+from umbriel._errors import (
+    AlreadyRunningError,
+    ConflictError,
+    DamagedError,
+    InvalidInputError,
+    LogFullError,
+    MismatchError,
+    NotFoundError,
+    RefusedError,
+    UmbrielError,
+    UnavailableError,
+)
+from umbriel.client import Umbriel
+from umbriel.types import (
+    ChannelHit,
+    ErrorReply,
+    FeedEvent,
+    FeedReply,
+    HistoryEvent,
+    HistoryReply,
+    IngestReply,
+    Kind,
+    ListReply,
+    Memory,
+    Message,
+    MessageOutcome,
+    ProfileInfo,
+    ProfilesReply,
+    RebuildReply,
+    RecallReply,
+    RecallResult,
+    RememberReply,
+    SourceLine,
+    StatusReply,
+    TouchedReply,
+    ViewStatus,
+    Visibility,
+    WhyReply,
+)
+
+__all__ = [
+    "AlreadyRunningError",
+    "ChannelHit",
+    "ConflictError",
+    "DamagedError",
+    "ErrorReply",
+    "FeedEvent",
+    "FeedReply",
+    "HistoryEvent",
+    "HistoryReply",
+    "IngestReply",
+    "InvalidInputError",
+    "Kind",
+    "ListReply",
+    "LogFullError",
+    "Memory",
+    "Message",
+    "MessageOutcome",
+    "MismatchError",
+    "NotFoundError",
+    "ProfileInfo",
+    "ProfilesReply",
+    "RebuildReply",
+    "RecallReply",
+    "RecallResult",
+    "RefusedError",
+    "RememberReply",
+    "SourceLine",
+    "StatusReply",
+    "TouchedReply",
+    "Umbriel",
+    "UmbrielError",
+    "UnavailableError",
+    "ViewStatus",
+    "Visibility",
+    "WhyReply",
+]

@@ -1,0 +1,218 @@
+"""One NATS connection: requests, replies, errors and retries."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from typing import TypeVar
+
+import msgspec
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from umbriel._errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError, error_from
+from umbriel.types import ErrorReply
+
+__all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name"]
+
+ERROR_HEADER = "Umbriel-Error"
+#: How long a call is repeated while nothing answers; outages of a replicated log last 4 to 8 seconds.
+RETRY_SECONDS = 10.0
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+Reply = TypeVar("Reply", bound=msgspec.Struct)
+
+
+def check_name(name: str, *, field: str) -> str:
+    """Return a name that may stand in a subject, or raise InvalidInputError."""
+    if not _NAME.match(name):
+        raise InvalidInputError(
+            f"not a valid {field} name", expected="1 to 64 of A-Z a-z 0-9 _ -", found=ascii(name[:80])
+        )
+    return name
+
+
+class _LostError(Exception):
+    """The connection was re-made while a reply was awaited; the reply may never come."""
+
+
+class Transport:
+    """A connection as one principal. Open it with `connect`; it reconnects by itself until closed."""
+
+    def __init__(self, principal: str) -> None:
+        self.principal = check_name(principal, field="principal")
+        self._client = Client()
+        self._reconnected = asyncio.Event()
+        self._last_error: Exception | None = None
+        self._failures = 0
+        self._failed = asyncio.Event()
+
+    @classmethod
+    async def connect(cls, url: str, *, principal: str, password: str = "", timeout: float = 5.0) -> Transport:
+        """Connect, or raise UnavailableError (nothing there) or RefusedError (wrong name or password)."""
+        transport = cls(principal)
+        await transport._open([part.strip() for part in url.split(",")], password, timeout)
+        return transport
+
+    async def _open(self, servers: list[str], password: str, timeout: float) -> None:
+        opening = asyncio.ensure_future(
+            self._client.connect(
+                servers=servers,
+                user=self.principal if password else None,
+                password=password or None,
+                name=f"umbriel-{self.principal}",
+                inbox_prefix=f"_INBOX_{self.principal}",
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=1,
+                error_cb=self._on_error,
+                reconnected_cb=self._on_reconnected,
+            )
+        )
+        giving_up = asyncio.ensure_future(self._all_failed(len(servers)))
+        try:
+            await asyncio.wait({opening, giving_up}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if opening.done():
+                await opening
+                return
+        except (OSError, ValueError, nats.errors.Error) as error:
+            self._last_error = error
+        finally:
+            giving_up.cancel()
+            opening.cancel()
+        await asyncio.gather(opening, giving_up, return_exceptions=True)
+        await self.close()
+        raise self._connect_error(",".join(servers)) from self._last_error
+
+    async def _all_failed(self, servers: int) -> None:
+        while self._failures < servers:
+            await self._failed.wait()
+            self._failed.clear()
+
+    def _connect_error(self, url: str) -> UmbrielError:
+        found = str(self._last_error or "no answer").strip() or type(self._last_error).__name__
+        if "uthoriz" in found:
+            return RefusedError(
+                f"the NATS server at {url} does not accept {self.principal!r}",
+                expected="a known principal and its password",
+                found=found,
+            )
+        return UnavailableError(
+            f"cannot connect to {url}",
+            expected=f"a NATS server that accepts {self.principal!r} and its password",
+            found=found,
+        )
+
+    async def _on_error(self, error: Exception) -> None:
+        self._last_error = error
+        self._failures += 1
+        self._failed.set()
+
+    async def _on_reconnected(self) -> None:
+        reconnected, self._reconnected = self._reconnected, asyncio.Event()
+        reconnected.set()
+
+    async def close(self) -> None:
+        """Close the connection; closing twice does nothing."""
+        if not self._client.is_closed:
+            await self._client.close()
+
+    async def call(
+        self,
+        profile: str,
+        verb: str,
+        request: msgspec.Struct,
+        reply: type[Reply],
+        *,
+        timeout: float,
+        idempotent: bool = True,
+        retry: bool = True,
+    ) -> Reply:
+        """Send one request and return its reply decoded, or raise what the server answered.
+
+        ``timeout`` is the seconds one attempt may take. Errors marked retryable and a missing
+        service are tried again for `RETRY_SECONDS` unless ``retry`` is off; a lost reply only where
+        ``idempotent``.
+        """
+        subject = f"umbriel.api.{self.principal}.{profile}.{verb}"
+        body = _encode(request)
+        deadline = time.monotonic() + (RETRY_SECONDS if retry else 0.0)
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return _decode(await self._attempt(subject, body, timeout, idempotent=idempotent), reply)
+            except _LostError:
+                continue
+            except UmbrielError as error:
+                if not error.retryable or isinstance(error, _NoAnswerError) or time.monotonic() + pause > deadline:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, guards nothing
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _attempt(self, subject: str, body: bytes, timeout: float, *, idempotent: bool) -> Msg:
+        asked = asyncio.ensure_future(self._request(subject, body, timeout))
+        if not idempotent:
+            return await asked
+        moved = asyncio.ensure_future(self._reconnected.wait())
+        try:
+            await asyncio.wait({asked, moved}, return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                return asked.result()
+            raise _LostError
+        finally:
+            asked.cancel()
+            moved.cancel()
+
+    async def _request(self, subject: str, body: bytes, timeout: float) -> Msg:
+        try:
+            return await self._client.request(subject, body, timeout=timeout)
+        except nats.errors.NoRespondersError as error:
+            raise UnavailableError(
+                "no Umbriel service answers", expected="a running `umbriel serve`", found=str(error)
+            ) from error
+        except nats.errors.MaxPayloadError as error:
+            raise InvalidInputError("the request is too long", expected="at most 1 MiB", found=str(error)) from error
+        except nats.errors.TimeoutError as error:
+            detail = f"; last error {self._last_error}" if self._last_error else ""
+            raise _NoAnswerError(
+                "the service did not answer in time",
+                expected=f"an answer within {timeout:g} s",
+                found=f"nothing{detail}",
+            ) from error
+        except nats.errors.Error as error:
+            raise UnavailableError("the connection failed", expected="an open connection", found=str(error)) from error
+
+
+class _NoAnswerError(UnavailableError):
+    """The whole time-out passed, so that trying again at once would only double it."""
+
+
+def _encode(request: msgspec.Struct) -> bytes:
+    try:
+        return msgspec.json.encode(request)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            "the text holds a lone surrogate",
+            expected="valid Unicode",
+            found=f"U+{ord(error.object[error.start]):04X} in {error.object[:40]!a}",
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError("the request cannot be sent", expected="JSON values", found=str(error)) from error
+
+
+def _decode(answer: Msg, reply: type[Reply]) -> Reply:
+    failed = bool(answer.headers and answer.headers.get(ERROR_HEADER))
+    try:
+        if failed:
+            raise error_from(msgspec.json.decode(answer.data, type=ErrorReply))
+        return msgspec.json.decode(answer.data, type=reply)
+    except msgspec.MsgspecError as error:
+        raise MismatchError(
+            "the service's answer is not one this client understands",
+            expected=(ErrorReply if failed else reply).__name__,
+            found=str(error),
+        ) from error

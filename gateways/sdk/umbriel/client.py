@@ -1,0 +1,315 @@
+"""The client: one asynchronous method for each verb of the service."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from umbriel import _embedded, _split
+from umbriel import types as wire
+from umbriel._errors import UmbrielError
+from umbriel._transport import Transport, check_name
+
+__all__ = ["Umbriel"]
+
+_READ = 30.0
+_WRITE = 60.0
+_REBUILD = 3600.0
+_POLL = 25.0
+_SERVICE = "_"
+
+
+class Umbriel:
+    """A connection to Umbriel as one principal, speaking for one profile.
+
+    Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
+    raises `UmbrielError`; ``timeout`` is the seconds one attempt may take.
+    """
+
+    def __init__(self, transport: Transport, *, profile: str) -> None:
+        self._transport = transport
+        self._profile = check_name(profile, field="profile")
+
+    @classmethod
+    async def connect(cls, url: str, *, principal: str, password: str = "", profile: str = "default") -> Umbriel:
+        """Connect to a running service over NATS (``nats://host:port``; several with commas)."""
+        check_name(profile, field="profile")
+        return cls(await Transport.connect(url, principal=principal, password=password), profile=profile)
+
+    @classmethod
+    async def embedded(
+        cls,
+        data_dir: str | Path | None = None,
+        *,
+        profile: str = "default",
+        principal: str = "local-agent",
+    ) -> Umbriel:
+        """Join the service of a data directory, starting one that stops by itself when none runs.
+
+        Without ``data_dir``: ``UMBRIEL_DATA``, else the user's data directory.
+        """
+        check_name(profile, field="profile")
+        return cls(await _embedded.join(_embedded.data_directory(data_dir), principal), profile=profile)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection; closing twice does nothing."""
+        await self._transport.close()
+
+    @property
+    def profile(self) -> str:
+        """The profile this client speaks for."""
+        return self._profile
+
+    @property
+    def principal(self) -> str:
+        """The principal this client speaks as."""
+        return self._transport.principal
+
+    def for_profile(self, profile: str) -> Umbriel:
+        """Return a client for another profile on the same connection (closing either closes both)."""
+        return Umbriel(self._transport, profile=profile)
+
+    async def ingest(
+        self,
+        messages: Iterable[wire.Message],
+        *,
+        session: str = "",
+        contact: str = "",
+        channel: str = "",
+        wait: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        timeout: float = _WRITE,
+    ) -> wire.IngestReply:
+        """Record a conversation of any length; outcomes come back in the order given.
+
+        The call is split into requests that fit the wire. ``progress`` is called with (messages
+        done, messages in all). ``wait`` also waits for what follows the acknowledgement.
+        """
+        numbered = _split.with_occurrences(messages)
+        replies: list[wire.IngestReply] = []
+        for batch in _split.batches(numbered):
+            request = wire.IngestRequest(messages=batch, session=session, contact=contact, channel=channel, wait=wait)
+            reply = await self._transport.call(self._profile, "ingest", request, wire.IngestReply, timeout=timeout)
+            session = session or reply.session
+            replies.append(reply)
+            if progress is not None:
+                progress(sum(len(done.outcomes) for done in replies), len(numbered))
+        return _split.merge(replies)
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        key: str = "",
+        kind: wire.Kind | None = None,
+        fact_type: str = "",
+        contact: str = "",
+        scope: Literal["", "agent"] = "",
+        session: str = "",
+        occurred_at: datetime | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        expires_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        wait: bool = False,
+        request_id: str = "",
+        timeout: float = _WRITE,
+    ) -> wire.RememberReply:
+        """Record one explicit memory; the same ``key`` with other content supersedes.
+
+        A ``request_id`` is made up when none is given, so that a repeated request writes once.
+        """
+        request = wire.RememberRequest(
+            content=content,
+            key=key,
+            kind=kind,
+            fact_type=fact_type,
+            contact=contact,
+            scope=scope,
+            session=session,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            expires_at=expires_at,
+            metadata=dict(metadata or {}),
+            wait=wait,
+            request_id=request_id or _new_request_id(),
+        )
+        return await self._transport.call(self._profile, "remember", request, wire.RememberReply, timeout=timeout)
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        contact: str = "",
+        kinds: Iterable[str] = (),
+        limit: int = 10,
+        token_budget: int | None = None,
+        min_score: float = 0.0,
+        as_of: str = "",
+        at_least: str = "",
+        visibility: wire.Visibility = "complete",
+        channels: Iterable[str] = (),
+        explain: bool = False,
+        timeout: float = _READ,
+    ) -> wire.RecallReply:
+        """Return what the profile knows about ``query``, best first.
+
+        ``at_least`` is a position from an earlier reply that the answer must have reached.
+        """
+        request = wire.RecallRequest(
+            query=query,
+            contact=contact,
+            kinds=list(kinds),
+            limit=limit,
+            token_budget=token_budget,
+            min_score=min_score,
+            as_of=as_of,
+            at_least=at_least,
+            visibility=visibility,
+            channels=list(channels),
+            explain=explain,
+        )
+        return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
+
+    async def get(
+        self,
+        id: str = "",
+        *,
+        key: str = "",
+        contact: str = "",
+        kind: wire.Kind | None = None,
+        at_least: str = "",
+        timeout: float = _READ,
+    ) -> wire.Memory:
+        """Return one memory or message by id, or the newest live memory under ``key``."""
+        request = wire.GetRequest(id=id, key=key, contact=contact, kind=kind, at_least=at_least)
+        return await self._transport.call(self._profile, "get", request, wire.Memory, timeout=timeout)
+
+    async def list(
+        self,
+        *,
+        session: str = "",
+        contact: str = "",
+        kind: wire.Kind | None = None,
+        status: str = "live",
+        cursor: str = "",
+        limit: int = 50,
+        as_of: str = "",
+        at_least: str = "",
+        timeout: float = _READ,
+    ) -> wire.ListReply:
+        """Return one page of memories, newest first; ask again with the reply's ``cursor``."""
+        request = wire.ListRequest(
+            session=session,
+            contact=contact,
+            kind=kind,
+            status=status,
+            cursor=cursor,
+            limit=limit,
+            as_of=as_of,
+            at_least=at_least,
+        )
+        return await self._transport.call(self._profile, "list", request, wire.ListReply, timeout=timeout)
+
+    async def history(self, id: str, *, at_least: str = "", timeout: float = _READ) -> wire.HistoryReply:
+        """Return every version at a memory's address and every event that touched it."""
+        request = wire.IdRequest(id=id, at_least=at_least)
+        return await self._transport.call(self._profile, "history", request, wire.HistoryReply, timeout=timeout)
+
+    async def why(self, id: str, *, at_least: str = "", timeout: float = _READ) -> wire.WhyReply:
+        """Return why a memory says what it says: versions, decisions and source lines."""
+        request = wire.IdRequest(id=id, at_least=at_least)
+        return await self._transport.call(self._profile, "why", request, wire.WhyReply, timeout=timeout)
+
+    async def forget(
+        self,
+        id: str = "",
+        *,
+        key: str = "",
+        contact: str = "",
+        with_sources: bool = False,
+        preview: bool = False,
+        request_id: str = "",
+        timeout: float = _WRITE,
+    ) -> wire.TouchedReply:
+        """Forget a memory by id or key; ``preview`` says what would be touched and touches nothing."""
+        request = wire.ForgetRequest(
+            id=id,
+            key=key,
+            contact=contact,
+            with_sources=with_sources,
+            preview=preview,
+            request_id=request_id or _new_request_id(),
+        )
+        return await self._transport.call(self._profile, "forget", request, wire.TouchedReply, timeout=timeout)
+
+    async def feed(
+        self,
+        *,
+        after: str = "",
+        kinds: Iterable[str] = (),
+        contact: str = "",
+        limit: int = 100,
+        wait: float = 0.0,
+        timeout: float = _READ,
+    ) -> wire.FeedReply:
+        """Return events after a position, waiting up to ``wait`` seconds (at most 30) for the first."""
+        request = wire.FeedRequest(after=after, kinds=list(kinds), contact=contact, limit=limit, wait=wait)
+        return await self._transport.call(self._profile, "feed", request, wire.FeedReply, timeout=timeout + wait)
+
+    async def subscribe(
+        self, *, after: str | None = None, kinds: Iterable[str] = (), contact: str = ""
+    ) -> AsyncIterator[wire.FeedEvent]:
+        """Yield every event after a position (from the first when None), for ever, in order.
+
+        Nothing is missed or repeated across reconnects and restarts of the service. To go on in
+        another process, pass the ``position`` of the last event handled as ``after``.
+        """
+        position, wanted = after or "", tuple(kinds)
+        while True:
+            try:
+                page = await self.feed(after=position, kinds=wanted, contact=contact, wait=_POLL)
+            except UmbrielError as error:
+                if not error.retryable:
+                    raise
+                await asyncio.sleep(1.0)
+                continue
+            for event in page.events:
+                yield event
+            position = page.position
+
+    async def status(self, *, service: bool = False, timeout: float = _READ) -> wire.StatusReply:
+        """Return positions and outstanding work of this profile, or of the whole ``service``."""
+        profile = _SERVICE if service else self._profile
+        return await self._transport.call(profile, "status", wire.StatusRequest(), wire.StatusReply, timeout=timeout)
+
+    async def rebuild(self, views: Iterable[str] = (), *, timeout: float = _REBUILD) -> wire.RebuildReply:
+        """Rebuild the named views of this profile (all when none is named) from the log."""
+        request = wire.RebuildRequest(views=list(views))
+        return await self._transport.call(
+            self._profile, "rebuild", request, wire.RebuildReply, timeout=timeout, idempotent=False
+        )
+
+    async def profiles(self, *, timeout: float = _READ) -> wire.ProfilesReply:
+        """Return the profiles this principal holds a grant for."""
+        return await self._transport.call(
+            _SERVICE, "profiles", wire.StatusRequest(), wire.ProfilesReply, timeout=timeout
+        )
+
+
+def _new_request_id() -> str:
+    return uuid.uuid4().hex

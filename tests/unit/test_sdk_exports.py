@@ -1,0 +1,84 @@
+"""The client's public face: names once published stay."""
+
+from __future__ import annotations
+
+import inspect
+
+import umbriel
+
+EXPORTS = [
+    "AlreadyRunningError",
+    "ChannelHit",
+    "ConflictError",
+    "DamagedError",
+    "ErrorReply",
+    "FeedEvent",
+    "FeedReply",
+    "HistoryEvent",
+    "HistoryReply",
+    "IngestReply",
+    "InvalidInputError",
+    "Kind",
+    "ListReply",
+    "LogFullError",
+    "Memory",
+    "Message",
+    "MessageOutcome",
+    "MismatchError",
+    "NotFoundError",
+    "ProfileInfo",
+    "ProfilesReply",
+    "RebuildReply",
+    "RecallReply",
+    "RecallResult",
+    "RefusedError",
+    "RememberReply",
+    "SourceLine",
+    "StatusReply",
+    "TouchedReply",
+    "Umbriel",
+    "UmbrielError",
+    "UnavailableError",
+    "ViewStatus",
+    "Visibility",
+    "WhyReply",
+]
+
+VERBS = [
+    "ingest",
+    "remember",
+    "recall",
+    "get",
+    "list",
+    "history",
+    "why",
+    "forget",
+    "feed",
+    "subscribe",
+    "status",
+    "rebuild",
+    "profiles",
+]
+
+
+def test_exported_names_are_frozen() -> None:
+    """Nothing appears in or disappears from the public names by accident."""
+    assert sorted(umbriel.__all__) == sorted(EXPORTS)
+    assert all(hasattr(umbriel, name) for name in EXPORTS)
+
+
+def test_every_verb_is_documented_and_asynchronous() -> None:
+    """Each verb of the contract is an asynchronous method with a docstring."""
+    for verb in VERBS:
+        method = getattr(umbriel.Umbriel, verb)
+        assert method.__doc__, verb
+        assert inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method), verb
+
+
+def test_errors_share_the_servers_codes() -> None:
+    """Client and server name the same error by the same code, with the same answer to 'try again?'."""
+    import domain.errors as server
+
+    for name in (name for name in server.__all__ if name.endswith("Error")):
+        ours, theirs = getattr(umbriel, name), getattr(server, name)
+        assert (ours.code, ours.retryable) == (theirs.code, theirs.retryable)
