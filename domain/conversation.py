@@ -12,6 +12,8 @@ __all__ = ["Conversation"]
 class Conversation(Aggregate):
     """One session of a profile."""
 
+    CATEGORY = "conversation"
+
     def __init__(self, aggregate_id: str) -> None:
         super().__init__(aggregate_id)
         self.contact = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import msgspec
 
@@ -34,10 +34,13 @@ class Aggregate:
     method alone changes state, both for new events and for replayed ones.
     """
 
+    CATEGORY: ClassVar[str] = ""
+
     def __init__(self, aggregate_id: str) -> None:
         self.id = aggregate_id
         self.version = 0
         self.author = Actor("", "service")
+        self.at = datetime.min
         self._pending: list[Envelope] = []
 
     @property
@@ -69,7 +72,7 @@ class Aggregate:
     def fold(self, envelope: Envelope) -> None:
         """Apply one event to the state."""
         self.version = envelope.originator_version
-        self.author = envelope.actor
+        self.author, self.at = envelope.actor, envelope.recorded_at
         name = envelope.topic.split(".", 1)[1]
         getattr(self, f"on_{name}")(envelope.data)
 

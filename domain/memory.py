@@ -40,7 +40,9 @@ class Version(msgspec.Struct):
     """State of one version: what was written and what became of it."""
 
     written: MemoryRemembered
+    author: str
     author_type: str
+    recorded_at: datetime
     status: Status = "live"
     expires_at: datetime | None = None
     pinned: bool = False
@@ -61,6 +63,8 @@ class Remembered(msgspec.Struct, frozen=True):
 
 class Memory(Aggregate):
     """All versions at one address. At most one of them is live."""
+
+    CATEGORY = "memory"
 
     def __init__(self, aggregate_id: str) -> None:
         super().__init__(aggregate_id)
@@ -218,7 +222,7 @@ class Memory(Aggregate):
 
     def on_remembered(self, event: MemoryRemembered) -> None:
         """Append a version."""
-        self.versions.append(Version(event, self.author.type, expires_at=event.expires_at))
+        self.versions.append(Version(event, self.author.principal, self.author.type, self.at, expires_at=event.expires_at))
         self._rejected.discard(skeleton(event.text))
         if event.request_id:
             self._by_request[event.request_id] = event.memory

@@ -12,6 +12,8 @@ __all__ = ["Profile"]
 class Profile(Aggregate):
     """One isolated store of memories."""
 
+    CATEGORY = "profile"
+
     def __init__(self, aggregate_id: str) -> None:
         super().__init__(aggregate_id)
         self.name = ""

@@ -69,23 +69,21 @@ class EmbeddingWorker:
     async def _work(self, name: str) -> bool:
         async with self._profiles.use(name) as profile:
             written = self._written.setdefault(name, set())
-            pending = await asyncio.to_thread(self._next, profile, written)
-            if not pending:
+            found = await asyncio.to_thread(profile.views.ledger.pending_embeddings, self._batch + len(written))
+            # The ledger learns of an embedding when the reader comes by, so what was just written is passed over.
+            fresh = {one.embedding: one for one in found if one.embedding not in written}
+            if not found:
                 self._written.pop(name, None)
+            if not fresh:
                 return False
+            pending = list(fresh.values())[: self._batch]
             await self._embed(profile, pending)
             written.update(one.embedding for one in pending)
             return True
 
-    def _next(self, profile: OpenProfile, written: set[str]) -> list[Pending]:
-        # The ledger learns of an embedding when the reader comes by, so what was just written is passed over.
-        found = profile.views.ledger.pending_embeddings(self._batch + len(written))
-        fresh = {one.embedding: one for one in found if one.embedding not in written}
-        return list(fresh.values())[: self._batch]
-
     async def _embed(self, profile: OpenProfile, pending: Sequence[Pending]) -> None:
-        vectors = await asyncio.to_thread(self._embedder.embed, [one.text for one in pending])
-        envelopes = [self._envelope(profile, one, vector) for one, vector in zip(pending, vectors, strict=True)]
+        results = await asyncio.to_thread(self._vectors, [one.text for one in pending])
+        envelopes = [self._envelope(profile, one, result) for one, result in zip(pending, results, strict=True)]
         try:
             await self._events.append(envelopes, expected=0)
         except ConflictError:
@@ -98,20 +96,27 @@ class EmbeddingWorker:
         except ConflictError:
             return
 
-    def _envelope(self, profile: OpenProfile, pending: Pending, vector: Embedded) -> Envelope:
+    def _vectors(self, texts: Sequence[str]) -> list[Embedded | str]:
+        """Embed texts together; when the model fails on one of them, each alone, the reason for those that fail."""
+        try:
+            return list(self._embedder.embed(texts))
+        except Exception as error:  # noqa: BLE001 -- whatever a model raises, the other texts are embedded
+            if len(texts) == 1:
+                return [f"{type(error).__name__}: {error}"]
+            return [result for text in texts for result in self._vectors([text])]
+
+    def _envelope(self, profile: OpenProfile, pending: Pending, result: Embedded | str) -> Envelope:
         model, dimension = self._embedder.model, self._embedder.dimension
         event: Event
-        if vector.chunks * dimension * 4 == len(vector.vectors) and vector.chunks:
+        if isinstance(result, str):
+            event = EmbeddingFailed(embedding=pending.embedding, model=model, reason=result)
+        else:
             event = EmbeddingComputed(
                 embedding=pending.embedding,
                 model=model,
                 dimension=dimension,
-                chunks=vector.chunks,
-                vectors=vector.vectors,
-            )
-        else:
-            event = EmbeddingFailed(
-                embedding=pending.embedding, model=model, reason=f"{len(vector.vectors)} bytes for {vector.chunks} rows"
+                chunks=result.chunks,
+                vectors=result.vectors,
             )
         return Envelope(
             originator_id=originator_id(profile.name, "embedding", pending.embedding),

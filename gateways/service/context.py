@@ -1,0 +1,110 @@
+"""What every use case works with, joined once by the composition root."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Literal, TypeVar
+
+import msgspec
+from eventsourcing.application import Application
+from umbriel.types import Visibility
+
+from domain.envelope import Actor
+from domain.errors import UnavailableError
+from domain.kernel import Context
+from domain.ports import Embedder
+from domain.settings import Settings
+from gateways.service.embedding import EmbeddingWorker
+from gateways.service.events import EventReader
+from gateways.service.positions import Positions
+from gateways.service.profiles import OpenProfile, Profiles
+from gateways.service.reader import Reader
+from projections.directory import Directory
+
+__all__ = ["Caller", "Core"]
+
+T = TypeVar("T")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """An authenticated principal; its type comes from its grant, never from a payload."""
+
+    principal: str
+    type: Literal["person", "agent"]
+
+    def context(self) -> Context:
+        """Return the context of a command given now."""
+        return Context(actor=Actor(self.principal, self.type), now=datetime.now(UTC))
+
+
+class Core:
+    """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        events: EventReader,
+        application: Application[str],
+        profiles: Profiles,
+        reader: Reader,
+        worker: EmbeddingWorker,
+        directory: Directory,
+        embedder: Embedder,
+        positions: Positions,
+    ) -> None:
+        self.settings = settings
+        self.events = events
+        self.application = application
+        self.profiles = profiles
+        self.reader = reader
+        self.worker = worker
+        self.directory = directory
+        self.embedder = embedder
+        self.positions = positions
+        self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
+        self.known: set[str] = set()
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Run a blocking function in the bounded pool."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function)
+
+    async def known_profile(self, name: str) -> bool:
+        """Whether the profile exists, without creating it."""
+        if name not in self.known and await self.in_thread(lambda: self.directory.has_profile(name)):
+            self.known.add(name)
+        return name in self.known
+
+    async def wait_for(self, profile: OpenProfile, position: int, visibility: Visibility) -> None:
+        """Wait until the profile's views are applied (``keyword``) or complete at ``position``."""
+        seconds = self.settings.wait_seconds
+        await self.reader.wait_for(position, seconds)
+        self.check_running(profile)
+        if visibility == "keyword":
+            return
+        if not await self.reader.wait_until(lambda: self.complete(profile) >= position, seconds):
+            raise UnavailableError(
+                "embeddings up to that position are not complete yet",
+                expected=str(position),
+                found=str(self.complete(profile)),
+            )
+
+    def applied(self, profile: OpenProfile) -> int:
+        """Return the position up to which a profile's views hold everything."""
+        return profile.views.position if profile.views.stopped else self.reader.passed
+
+    def complete(self, profile: OpenProfile) -> int:
+        """Return the position up to which nothing live waits for its embedding."""
+        ledger = profile.views.ledger
+        complete = ledger.complete_position()
+        return self.applied(profile) if complete >= ledger.position else complete
+
+    def check_running(self, profile: OpenProfile) -> None:
+        """Raise UnavailableError when a view of the profile has stopped."""
+        for view, reason in profile.views.stopped.items():
+            raise UnavailableError(
+                f"the {view} view of {profile.name} has stopped; rebuild it", expected="a running view", found=reason
+            )

@@ -1,0 +1,173 @@
+"""The verbs that write memories: remember and forget."""
+
+from __future__ import annotations
+
+import uuid
+
+from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
+
+from domain.addresses import address_of
+from domain.envelope import Envelope
+from domain.errors import InvalidInputError, NotFoundError
+from domain.events import MemoryRemembered, MessageForgotten
+from domain.ids import keyed_id, originator_id, split_memory_id, split_message_id
+from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
+from domain.memory import Memory, Remembered
+from domain.text import fold_content, fold_key
+from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.context import Caller, Core
+from gateways.service.profiles import OpenProfile
+from gateways.service.show import show_version
+from gateways.service.validate import check_forget, check_remember
+
+__all__ = ["forget", "remember"]
+
+
+async def remember(core: Core, caller: Caller, profile: str, request: RememberRequest) -> RememberReply:
+    """State one explicit memory at its address."""
+    request = check_remember(request, core.settings.limits)
+    draft = _draft(request)
+    await ensure_profile(core, caller, profile)
+    aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
+
+    def decide(memory: Memory) -> tuple[Remembered, Memory]:
+        return memory.remember(draft, caller.context()), memory
+
+    (decided, memory), position = await change(core, Memory, aggregate_id, decide)
+    version = memory.find(decided.memory)
+    if not position:
+        position = await core.events.log.last_position()
+    if request.wait:
+        async with core.profiles.use(profile) as opened:
+            await core.wait_for(opened, position, "complete")
+    return RememberReply(
+        memory=show_version(version, position=core.positions.show(position)),
+        outcome=decided.outcome,
+        position=core.positions.show(position),
+        superseded=decided.superseded,
+    )
+
+
+def _draft(request: RememberRequest) -> MemoryRemembered:
+    kind, fact_type = fold_kind(request.kind, request.fact_type)
+    contact = request.contact or None
+    address = address_of(
+        kind,
+        contact=contact,
+        key=request.key,
+        content=request.content,
+        session=request.session,
+        occurred_at=request.occurred_at,
+    )
+    return MemoryRemembered(
+        memory="",
+        address=address,
+        version=0,
+        kind=kind,
+        fact_type=fact_type,
+        text=request.content,
+        folded=fold_content(request.content),
+        source="explicit",
+        confidence=CONFIDENCE["explicit"],
+        scope=contact,
+        key=request.key,
+        session=request.session,
+        occurred_at=request.occurred_at,
+        valid_from=request.valid_from,
+        valid_to=request.valid_to,
+        expires_at=request.expires_at,
+        metadata=request.metadata,
+        request_id=request.request_id,
+    )
+
+
+async def forget(core: Core, caller: Caller, profile: str, request: ForgetRequest) -> TouchedReply:
+    """Take a memory (every version at its address) or a message out of every view.
+
+    With ``with_sources`` the messages that the memory rests on go too.
+    """
+    request = check_forget(request, core.settings.limits)
+    if not await core.known_profile(profile):
+        raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    async with core.profiles.use(profile) as opened:
+        memory = await _find(core, opened, request)
+        if memory is None:
+            touched, position = await _forget_message(core, caller, opened, request.id, preview=request.preview)
+        else:
+            touched, position = await _forget_memory(core, caller, opened, memory, request)
+    if not touched and not request.preview:
+        position = await core.events.log.last_position()
+    return TouchedReply(touched=touched, position=core.positions.show(position), preview=request.preview)
+
+
+async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str | None:
+    """Return the memory id that is meant, or None when the id is a message's."""
+    if request.key:
+        await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
+        scopes = [request.contact, None] if request.contact else [None]
+        found = await core.in_thread(lambda: profile.views.ledger.by_key(fold_key(request.key), scopes, None))
+        if found is None:
+            raise NotFoundError("no live memory under that key", expected="a key in use", found=repr(request.key))
+        return found.id
+    if "@" in request.id:
+        split_memory_id(request.id)
+        return request.id
+    split_message_id(request.id)
+    return None
+
+
+async def _forget_memory(
+    core: Core, caller: Caller, profile: OpenProfile, memory_id: str, request: ForgetRequest
+) -> tuple[list[str], int]:
+    address, _ = split_memory_id(memory_id)
+    aggregate_id = originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address))
+    memory = await load(core, Memory, aggregate_id)
+    memory.find(memory_id)
+    sources = [source for version in memory.versions for source in version.written.sources]
+    sources = list(dict.fromkeys(sources)) if request.with_sources else []
+    if request.preview:
+        standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
+        return standing + sources, memory.version
+    touched, position = await change(
+        core,
+        Memory,
+        aggregate_id,
+        lambda one: one.forget(
+            caller.context(), with_sources=request.with_sources, request_id=request.request_id
+        ),
+    )
+    gone = list(touched)
+    for source in sources:
+        more, at = await _forget_message(core, caller, profile, source, preview=False)
+        gone += more
+        position = max(position, at)
+    return gone, position
+
+
+async def _forget_message(
+    core: Core, caller: Caller, profile: OpenProfile, message: str, *, preview: bool
+) -> tuple[list[str], int]:
+    subject = originator_id(profile.name, "message", keyed_id(profile.secret, message))
+    head = await core.events.log.head(subject)
+    if head is None:
+        raise NotFoundError("no such message", expected="the id of a message", found=message)
+    (recorded,) = (await core.events.decode([head], 0)).envelopes or [None]
+    if recorded is None or isinstance(recorded.data, MessageForgotten):
+        return [], head.position
+    if preview:
+        return [message], head.position
+    session = getattr(recorded.data, "session", "")
+    if not session:
+        raise InvalidInputError("not a message", expected="the id of a message", found=message)
+    context = caller.context()
+    envelope = Envelope(
+        originator_id=subject,
+        originator_version=head.version + 1,
+        event_id=uuid.uuid4().hex,
+        recorded_at=context.now,
+        actor=context.actor,
+        data=MessageForgotten(message=message, session=session),
+        key_scope=conversation_scope(session),
+    )
+    (position,) = await core.events.append([envelope], expected=head.position)
+    return [message], position

@@ -1,0 +1,171 @@
+"""The verbs that read: recall, get, list, history and why."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+from umbriel.types import (
+    GetRequest,
+    HistoryReply,
+    IdRequest,
+    ListReply,
+    ListRequest,
+    Memory,
+    RecallReply,
+    RecallRequest,
+    Visibility,
+    WhyReply,
+)
+
+from domain.errors import NotFoundError
+from domain.ids import check_profile, split_memory_id
+from domain.text import fold_key
+from gateways.service.access import Accesses
+from gateways.service.context import Core
+from gateways.service.profiles import OpenProfile
+from gateways.service.recalling import answer, query_of
+from gateways.service.show import show_event, show_memory, show_source
+from gateways.service.validate import check_get, check_list, check_recall
+from projections.ledger import MemoryRecord
+from projections.recall import recall as recall_views
+
+__all__ = ["get", "history", "list_memories", "recall", "why"]
+
+T = TypeVar("T")
+
+
+async def _reading(
+    core: Core,
+    profile: str,
+    at_least: str,
+    work: Callable[[OpenProfile], Awaitable[T]],
+    *,
+    absent: T | None = None,
+    visibility: Visibility = "keyword",
+) -> T:
+    """Lend the profile's views, once they have reached ``at_least``, to ``work``.
+
+    A profile that does not exist answers ``absent``, or NotFoundError where there is no empty answer.
+    """
+    check_profile(profile)
+    position = core.positions.read(at_least, field="at_least")
+    if position:
+        await core.reader.wait_for(position, core.settings.wait_seconds)
+    if not await core.known_profile(profile):
+        if absent is not None:
+            return absent
+        raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    async with core.profiles.use(profile) as opened:
+        core.check_running(opened)
+        if position:
+            await core.wait_for(opened, position, visibility)
+        return await work(opened)
+
+
+async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRequest) -> RecallReply:
+    """Find what answers a query, best first, with the channels that found it."""
+    request = check_recall(request, core.settings.limits)
+
+    async def work(opened: OpenProfile) -> RecallReply:
+        position = core.applied(opened)
+        now = datetime.now(UTC)
+        found = await core.in_thread(
+            lambda: recall_views(
+                opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now
+            )
+        )
+        reply = answer(core, found, request, position)
+        accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
+        return reply
+
+    empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
+    return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
+
+
+async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest) -> Memory:
+    """Return one memory by id (any version) or the newest live one under a key, and count the access."""
+    request = check_get(request, core.settings.limits)
+    if request.id:
+        split_memory_id(request.id)
+
+    async def work(opened: OpenProfile) -> Memory:
+        now = datetime.now(UTC)
+        record = await core.in_thread(lambda: _lookup(opened, request))
+        if record is None or record.status == "forgotten":
+            found = request.id or request.key
+            raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
+        accesses.count(profile, [record.id], now)
+        return show_memory(record, now, core.positions.show)
+
+    return await _reading(core, profile, request.at_least, work)
+
+
+def _lookup(opened: OpenProfile, request: GetRequest) -> MemoryRecord | None:
+    ledger = opened.views.ledger
+    if request.id:
+        return ledger.memory(request.id)
+    scopes: Sequence[str | None] = [request.contact, None] if request.contact else [None]
+    return ledger.by_key(fold_key(request.key), scopes, request.kind)
+
+
+async def list_memories(core: Core, profile: str, request: ListRequest) -> ListReply:
+    """Return a page of memories, newest first."""
+    request = check_list(request, core.settings.limits)
+
+    async def work(opened: OpenProfile) -> ListReply:
+        now = datetime.now(UTC)
+        page = await core.in_thread(
+            lambda: opened.views.ledger.list_memories(
+                session=request.session or None,
+                contact=request.contact or None,
+                kind=request.kind,
+                status=request.status,
+                cursor=request.cursor,
+                limit=request.limit,
+                now=now,
+            )
+        )
+        return ListReply(
+            entries=[show_memory(record, now, core.positions.show) for record in page.entries],
+            cursor=page.cursor,
+            position=core.positions.show(core.applied(opened)),
+        )
+
+    empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
+    return await _reading(core, profile, request.at_least, work, absent=empty)
+
+
+async def history(core: Core, profile: str, request: IdRequest) -> HistoryReply:
+    """Return every version at a memory's address and every event that touched it."""
+    why_reply = await why(core, profile, request)
+    return HistoryReply(versions=why_reply.versions, events=why_reply.events, position=why_reply.position)
+
+
+async def why(core: Core, profile: str, request: IdRequest) -> WhyReply:
+    """Return why a memory says what it says: versions, decisions and source lines."""
+    address, _ = split_memory_id(request.id)
+
+    async def work(opened: OpenProfile) -> WhyReply:
+        reply = await core.in_thread(lambda: _why(core, opened, address, request.id))
+        return msgspec.structs.replace(reply, position=core.positions.show(core.applied(opened)))
+
+    return await _reading(core, profile, request.at_least, work)
+
+
+def _why(core: Core, opened: OpenProfile, address: str, memory: str) -> WhyReply:
+    ledger, now, show = opened.views.ledger, datetime.now(UTC), core.positions.show
+    versions = ledger.versions(address)
+    asked = next((version for version in versions if version.id == memory), None)
+    if asked is None:
+        raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
+    messages = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    return WhyReply(
+        memory=show_memory(asked, now, show),
+        versions=[show_memory(version, now, show) for version in versions],
+        events=[show_event(event, show) for event in ledger.history(address)],
+        sources=[show_source(message) for message in messages],
+        position="",
+    )

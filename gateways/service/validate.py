@@ -1,0 +1,153 @@
+"""What a request must look like; every surface comes through here, so all refuse the same input the same way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+from umbriel.types import (
+    ForgetRequest,
+    GetRequest,
+    IngestRequest,
+    ListRequest,
+    Message,
+    RecallRequest,
+    RememberRequest,
+)
+
+from domain.errors import InvalidInputError
+from domain.settings import Limits
+from domain.text import check_name, check_text
+
+__all__ = ["check_forget", "check_get", "check_ingest", "check_limit", "check_list", "check_recall", "check_remember"]
+
+_ROLES = ("user", "assistant", "system", "tool")
+
+
+def check_ingest(request: IngestRequest, limits: Limits) -> IngestRequest:
+    """Return the request with its times in UTC, or raise InvalidInputError; nothing is written before."""
+    count = len(request.messages)
+    if not 1 <= count <= limits.messages_per_ingest:
+        raise InvalidInputError(
+            "wrong number of messages", expected=f"1 to {limits.messages_per_ingest}", found=str(count)
+        )
+    _optional_name(request.session, "session", limits.session_chars)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    _optional_name(request.channel, "channel", limits.name_chars)
+    messages = [_check_message(index, message, limits) for index, message in enumerate(request.messages)]
+    return msgspec.structs.replace(request, messages=messages)
+
+
+def _check_message(index: int, message: Message, limits: Limits) -> Message:
+    where = f"messages[{index}]"
+    if message.role not in _ROLES:
+        raise InvalidInputError(f"{where}.role is unknown", expected=", ".join(_ROLES), found=repr(message.role[:40]))
+    check_text(message.content, field=f"{where}.content", max_bytes=limits.message_bytes)
+    _optional_name(message.name, f"{where}.name", limits.name_chars)
+    _optional_name(message.id, f"{where}.id", limits.name_chars)
+    _optional_name(message.turn_id, f"{where}.turn_id", limits.name_chars)
+    if not 0 <= message.occurrence < 10**6:
+        raise InvalidInputError(
+            f"{where}.occurrence is out of range", expected="0 to 999999", found=str(message.occurrence)
+        )
+    return msgspec.structs.replace(message, at=_utc(message.at, f"{where}.at"))
+
+
+def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
+    """Return the request with its times in UTC, or raise InvalidInputError."""
+    check_text(request.content, field="content", max_bytes=limits.memory_bytes)
+    _optional_name(request.key, "key", limits.key_chars)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    _optional_name(request.session, "session", limits.session_chars)
+    _optional_name(request.fact_type, "fact_type", limits.name_chars)
+    _optional_name(request.request_id, "request_id", limits.name_chars)
+    if request.contact and request.scope == "agent":
+        raise InvalidInputError(
+            "a memory has one scope", expected="contact or scope=agent", found="contact and scope=agent"
+        )
+    size = len(msgspec.json.encode(request.metadata))
+    if size > limits.metadata_bytes:
+        raise InvalidInputError(
+            "metadata is too large", expected=f"at most {limits.metadata_bytes} bytes of JSON", found=f"{size} bytes"
+        )
+    times = {
+        field: _utc(getattr(request, field), field) for field in ("occurred_at", "valid_from", "valid_to", "expires_at")
+    }
+    checked = msgspec.structs.replace(request, **times)
+    if checked.valid_from and checked.valid_to and checked.valid_to < checked.valid_from:
+        raise InvalidInputError(
+            "valid_to is before valid_from",
+            expected=f"a time from {checked.valid_from.isoformat()}",
+            found=checked.valid_to.isoformat(),
+        )
+    return checked
+
+
+def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
+    """Return the request, or raise InvalidInputError."""
+    check_text(request.query, field="query", max_bytes=limits.query_bytes)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    check_limit(request.limit, limits.recall_limit)
+    if request.as_of:
+        raise InvalidInputError("recall as of a time is not available yet", expected="no as_of", found=request.as_of)
+    if request.token_budget is not None and request.token_budget < 1:
+        raise InvalidInputError("token_budget is too small", expected="at least 1", found=str(request.token_budget))
+    unknown = set(request.kinds) - {"fact", "event", "instruction", "task", "message"}
+    if unknown:
+        raise InvalidInputError(
+            "unknown kind", expected="fact, event, instruction, task or message", found=", ".join(sorted(unknown))
+        )
+    return request
+
+
+def check_get(request: GetRequest, limits: Limits) -> GetRequest:
+    """Return the request, or raise InvalidInputError."""
+    if bool(request.id) == bool(request.key):
+        raise InvalidInputError("get needs an id or a key", expected="one of the two", found="both or neither")
+    _optional_name(request.key, "key", limits.key_chars)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    return request
+
+
+def check_list(request: ListRequest, limits: Limits) -> ListRequest:
+    """Return the request, or raise InvalidInputError."""
+    _optional_name(request.session, "session", limits.session_chars)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    check_limit(request.limit, limits.list_limit)
+    if request.as_of:
+        raise InvalidInputError("list as of a time is not available yet", expected="no as_of", found=request.as_of)
+    statuses = ("live", "superseded", "retracted", "rejected", "expired", "forgotten", "all")
+    if request.status not in statuses:
+        raise InvalidInputError("unknown status", expected=", ".join(statuses), found=repr(request.status[:40]))
+    return request
+
+
+def check_forget(request: ForgetRequest, limits: Limits) -> ForgetRequest:
+    """Return the request, or raise InvalidInputError."""
+    if bool(request.id) == bool(request.key):
+        raise InvalidInputError("forget needs an id or a key", expected="one of the two", found="both or neither")
+    _optional_name(request.key, "key", limits.key_chars)
+    _optional_name(request.contact, "contact", limits.contact_chars)
+    return request
+
+
+def check_limit(limit: int, most: int) -> int:
+    """Return ``limit`` when it is between 1 and ``most``."""
+    if not 1 <= limit <= most:
+        raise InvalidInputError("limit is out of range", expected=f"1 to {most}", found=str(limit))
+    return limit
+
+
+def _optional_name(value: str, field: str, max_chars: int) -> None:
+    if value:
+        check_name(value, field=field, max_chars=max_chars)
+
+
+def _utc(moment: datetime | None, field: str) -> datetime | None:
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise InvalidInputError(
+            f"{field} has no time zone", expected="RFC 3339 with Z or an offset", found=moment.isoformat()
+        )
+    return moment.astimezone(UTC)
