@@ -1,0 +1,1 @@
+"""Models in: providers behind the ports of the domain."""
