@@ -6,7 +6,7 @@
     <profile>/<view>/<generation>/…     one view's files
 
 A rebuild makes a new generation beside the one that is served; the switch replaces ``current.json``
-atomically. Older generations are removed after the switch.
+atomically. Older generations are removed once nobody reads them any more.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from domain.errors import DamagedError
 from domain.indexing import Indexing
 from projections.keywords import KeywordView
 from projections.ledger import Ledger
+from projections.outcome import Outcome
 from projections.vectors import VectorView
 
-__all__ = ["VIEWS", "View", "ViewSet", "current_generations", "next_generation", "switch"]
+__all__ = ["VIEWS", "View", "ViewSet", "current_generations", "next_generation", "prune", "switch"]
 
 #: The ledger comes first: it decides liveness, so it is never behind the indexes.
 VIEWS = ("ledger", "vectors", "keywords")
@@ -65,7 +66,7 @@ def next_generation(root: Path) -> str:
 
 
 def switch(root: Path, generations: Mapping[str, str]) -> None:
-    """Serve these generations from now on, atomically, and remove the others."""
+    """Serve these generations from now on, atomically."""
     root.mkdir(parents=True, exist_ok=True)
     temporary = root / "current.json.new"
     with temporary.open("wb") as file:
@@ -73,6 +74,10 @@ def switch(root: Path, generations: Mapping[str, str]) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(root / "current.json")
+
+
+def prune(root: Path, generations: Mapping[str, str]) -> None:
+    """Remove the files of every generation but these."""
     for view in VIEWS:
         for path in (root / view).glob("g[0-9]*"):
             if path.name != generations[view]:
@@ -125,11 +130,12 @@ class ViewSet:
         self._guard("vectors", lambda: self.vectors.apply(changes, upto=upto, event_id=event_id))
         self._guard("keywords", lambda: self.keywords.apply(changes, upto=upto, event_id=event_id))
 
-    def _guard(self, name: str, step: Callable[[], object]) -> None:
+    def _guard(self, name: str, step: Callable[[], Outcome]) -> None:
         if name in self.stopped:
             return
         try:
-            step()
+            if step() is Outcome.MISMATCH:
+                self.stopped[name] = "the log is not the one this view was made from"
         except Exception as error:  # noqa: BLE001 -- whatever a poison event raises, only its view may stop
             self.stopped[name] = f"{type(error).__name__}: {error}"
 

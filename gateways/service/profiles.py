@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,12 @@ from domain.ids import directory_name, keyed_id
 from domain.indexing import Indexing
 from domain.ports import Embedder
 from gateways.service.events import EventReader
-from projections.generations import VIEWS, ViewSet, current_generations, next_generation, switch
+from projections.generations import VIEWS, ViewSet, current_generations, next_generation, prune, switch
 
 __all__ = ["OpenProfile", "Profiles"]
 
 _CATCH_UP = 1_000
+_RETIRE_POLL = 0.02
 _log = structlog.get_logger(__name__)
 
 
@@ -32,22 +33,20 @@ class OpenProfile:
         self.name = name
         self.secret = secret
         self.root = root
-        self.keyed = partial(keyed_id, secret)
-        self.indexing = Indexing(self.keyed, embedder.model, embedder.dimension)
+        self.indexing = Indexing(partial(keyed_id, secret), embedder.model, embedder.dimension)
         self.lock = asyncio.Lock()
         self.users = 0
-        self.views = self._open()
+        self.views: ViewSet
 
-    def _open(self) -> ViewSet:
-        """Open the served generation; views that are damaged start again from the log."""
+    def open_views(self) -> None:
+        """Open the served generation; when it is damaged, an empty one that is filled from the log."""
         try:
-            return ViewSet(self.root, current_generations(self.root), self.indexing)
+            self.views = ViewSet(self.root, current_generations(self.root), self.indexing)
         except DamagedError as error:
             _log.warning("views_damaged", profile=self.name, reason=str(error))
             fresh = dict.fromkeys(VIEWS, next_generation(self.root))
-            views = ViewSet(self.root, fresh, self.indexing)
+            self.views = ViewSet(self.root, fresh, self.indexing)
             switch(self.root, fresh)
-            return views
 
 
 class Profiles:
@@ -59,38 +58,48 @@ class Profiles:
         self._embedder = embedder
         self._keep = keep
         self._open: OrderedDict[str, OpenProfile] = OrderedDict()
-        self._opening: dict[str, asyncio.Lock] = {}
-
-    def root_of(self, name: str) -> Path:
-        """Return the directory of a profile's views."""
-        return self._root / directory_name(name)
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenProfile]:
-        """Lend an open profile; it is not closed while it is lent."""
-        profile = await self._get(name)
-        profile.users += 1
+        """Lend an open profile; it is not closed while it is lent.
+
+        Raises MismatchError when its views were made with another model, DamagedError when the log does not
+        hold what they were made from.
+        """
+        async with self._turn(name):
+            profile = self._open.get(name)
+            if profile is None:
+                profile = await self.detached(name)
+                await asyncio.to_thread(profile.open_views)
+                await self._follow(profile)
+                self._open[name] = profile
+            self._open.move_to_end(name)
+            profile.users += 1
         try:
             yield profile
         finally:
             profile.users -= 1
             await self._close_idle()
 
-    async def _get(self, name: str) -> OpenProfile:
-        async with self._opening.setdefault(name, asyncio.Lock()):
-            profile = self._open.get(name)
-            if profile is None:
-                secret = await self._events.secret(name)
-                profile = await asyncio.to_thread(OpenProfile, name, secret, self.root_of(name), self._embedder)
-                async with profile.lock:
-                    await self.catch_up(profile, profile.views)
-                self._open[name] = profile
-            self._open.move_to_end(name)
-            return profile
+    def _turn(self, name: str) -> asyncio.Lock:
+        return self._turns.setdefault(name, asyncio.Lock())
+
+    async def _follow(self, profile: OpenProfile) -> None:
+        try:
+            await self._check_continuity(profile)
+            await self.catch_up(profile, profile.views)
+        except BaseException:
+            await asyncio.to_thread(profile.views.close)
+            raise
+
+    async def detached(self, name: str) -> OpenProfile:
+        """Return a profile without its views."""
+        return OpenProfile(name, await self._events.secret(name), self._root / directory_name(name), self._embedder)
 
     async def catch_up(self, profile: OpenProfile, views: ViewSet) -> int:
         """Apply what the log holds for this profile after the views' position; returns the events applied."""
-        await self._check_continuity(profile, views)
         count = 0
         after = views.position
         while True:
@@ -104,17 +113,17 @@ class Profiles:
                 return count
             after = part.position
 
-    async def _check_continuity(self, profile: OpenProfile, views: ViewSet) -> None:
+    async def _check_continuity(self, profile: OpenProfile) -> None:
         """Refuse a log that is shorter than, or another than, the one the views were made from."""
-        position, event_id = views.ledger.position, views.ledger.event_id
-        if not position:
+        checkpoint = profile.views.ledger.checkpoint
+        if not checkpoint.event_position:
             return
-        found = await self._events.event_id_at(position, profile.name)
-        if found != event_id:
+        found = await self._events.event_id_at(checkpoint.event_position, profile.name)
+        if found != checkpoint.event_id:
             raise DamagedError(
-                f"the log does not hold what the views of {profile.name} were made from; "
-                "restore the log, or delete this profile's views to rebuild them from what is left",
-                expected=f"event {event_id} at {position}",
+                f"the log does not hold what the views of {profile.name} were made from; restore the log, "
+                f"or run `umbriel rebuild --profile {profile.name}` to go on with what is left",
+                expected=f"event {checkpoint.event_id} at {checkpoint.event_position}",
                 found=found or "nothing",
             )
 
@@ -128,6 +137,35 @@ class Profiles:
         except UmbrielError as error:
             _log.error("profile_not_projected", profile=name, reason=str(error))
 
+    async def replace(self, name: str, views: ViewSet, generations: Mapping[str, str]) -> int:
+        """Serve ``views`` instead of a profile's present ones, once they have caught up; returns events applied.
+
+        Nobody applies events meanwhile. Requests that hold the old views finish with them; their files go
+        when the last one has.
+        """
+        async with self._turn(name):
+            replacement = await self.detached(name)
+            replacement.views = views
+            old = self._open.get(name)
+            async with old.lock if old else replacement.lock:
+                count = await self.catch_up(replacement, views)
+                await asyncio.to_thread(switch, replacement.root, generations)
+                self._open[name] = replacement
+            self._in_background(self._retire(old, replacement.root, generations))
+            return count
+
+    async def _retire(self, old: OpenProfile | None, root: Path, generations: Mapping[str, str]) -> None:
+        if old is not None:
+            while old.users:
+                await asyncio.sleep(_RETIRE_POLL)
+            await asyncio.to_thread(old.views.close)
+        await asyncio.to_thread(prune, root, generations)
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def opened(self) -> list[OpenProfile]:
         """Return the profiles open now."""
         return list(self._open.values())
@@ -140,15 +178,9 @@ class Profiles:
             del self._open[idle.name]
             await asyncio.to_thread(idle.views.close)
 
-    async def drop(self, name: str) -> None:
-        """Close a profile if it is open, so that the next use opens what is on disk."""
-        profile = self._open.pop(name, None)
-        if profile is not None:
-            async with profile.lock:
-                await asyncio.to_thread(profile.views.close)
-
     async def close(self) -> None:
         """Close every profile."""
+        await asyncio.gather(*self._tasks)
         while self._open:
             _, profile = self._open.popitem()
             async with profile.lock:

@@ -1,0 +1,93 @@
+"""One subscriber a verb, on a connection that has no rights on the log.
+
+A responder cannot see who sent a request, so the principal is in the subject and the server's permissions
+tie a user to its own. Replies go to ``_INBOX_<principal>.…`` only: a request that names another reply
+subject is not carried out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+import structlog
+from faststream import Path
+from faststream.nats import NatsBroker, NatsMessage, NatsResponse
+from umbriel.types import ErrorReply
+
+from domain.errors import InvalidInputError, RefusedError, UmbrielError
+from gateways.service.context import Caller
+from gateways.service.service import VERBS, Service
+
+__all__ = ["ERROR_HEADER", "Api"]
+
+#: Header that marks a reply as an ErrorReply; its value is the error's code.
+ERROR_HEADER = "Umbriel-Error"
+_WORKERS = 64
+_FEED_WORKERS = 256
+_log = structlog.get_logger(__name__)
+
+
+class Api:
+    """Answers requests on one NATS connection; ``callers`` maps each principal to what its grant says."""
+
+    def __init__(self, service: Service, callers: Mapping[str, Caller], broker: NatsBroker) -> None:
+        self._service = service
+        self._callers = callers
+        self._broker = broker
+        self.last_request = time.monotonic()
+        self.active = 0
+        for verb in VERBS:
+            self._subscribe(verb)
+
+    def _subscribe(self, verb: str) -> None:
+        # The feed's parked waiters have workers of their own, so that they never starve calls.
+        workers = _FEED_WORKERS if verb == "feed" else _WORKERS
+
+        @self._broker.subscriber(
+            f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=workers, title=verb
+        )
+        async def answer(
+            message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
+        ) -> NatsResponse:
+            return await self._answer(verb, principal, profile, message)
+
+    async def _answer(self, verb: str, principal: str, profile: str, message: NatsMessage) -> NatsResponse:
+        self.last_request = time.monotonic()
+        self.active += 1
+        try:
+            caller = self._caller(principal, message.reply_to)
+            reply = await self._service.call(verb, caller, profile, message.body)
+            body = msgspec.json.encode(reply)
+            limit = 1_000_000
+            if len(body) > limit:
+                raise InvalidInputError(
+                    "the reply is too large for one message; ask for less",
+                    expected=f"at most {limit} bytes",
+                    found=f"{len(body)} bytes",
+                )
+            return NatsResponse(body)
+        except UmbrielError as error:
+            return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
+        except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
+            _log.exception("request_failed", verb=verb, profile=profile)
+            return _error("internal", f"{verb} failed: {type(error).__name__}", "", "", retryable=False)
+        finally:
+            self.active -= 1
+            self.last_request = time.monotonic()
+
+    def _caller(self, principal: str, reply_to: str) -> Caller:
+        caller = self._callers.get(principal)
+        if caller is None or not reply_to.startswith(f"_INBOX_{principal}."):
+            _log.warning("request_refused", principal=principal, reply_to=reply_to[:120])
+            raise RefusedError(
+                "this reply subject is not the caller's inbox", expected=f"_INBOX_{principal}.…", found=reply_to[:80]
+            )
+        return caller
+
+
+def _error(code: str, message: str, expected: str, found: str, *, retryable: bool) -> NatsResponse:
+    reply = ErrorReply(code=code, message=message, expected=expected, found=found, retryable=retryable)
+    return NatsResponse(msgspec.json.encode(reply), headers={ERROR_HEADER: code})

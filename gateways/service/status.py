@@ -1,0 +1,86 @@
+"""Status and profiles: positions, what is outstanding, and what there is."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, StatusRequest, ViewStatus
+
+from domain.errors import NotFoundError
+from domain.ids import check_profile
+from gateways.service.context import Core
+from gateways.service.profiles import OpenProfile
+
+__all__ = ["SERVICE", "profiles", "status"]
+
+#: The profile part of a request that is about the service itself.
+SERVICE = "_"
+
+
+async def status(core: Core, profile: str, request: StatusRequest) -> StatusReply:
+    """Return one profile's positions and work, or with profile ``_`` the whole service's."""
+    if profile == SERVICE:
+        return await _service_status(core)
+    check_profile(profile)
+    if not await core.known_profile(profile):
+        raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    async with core.profiles.use(profile) as opened:
+        return await _profile_status(core, opened)
+
+
+async def _service_status(core: Core) -> StatusReply:
+    show, passed = core.positions.show, core.reader.passed
+    complete, pending, failed = passed, 0, 0
+    for opened in core.profiles.opened():
+        counts = await core.in_thread(opened.views.ledger.counts)
+        pending += counts.pending
+        failed += counts.failed
+        complete = min(complete, core.complete(opened))
+    return StatusReply(
+        version=version("umbriel-server"),
+        log_position=show(await core.events.log.last_position()),
+        applied=show(passed),
+        complete=show(complete),
+        pending=pending,
+        failed=failed,
+        profiles=len(await core.in_thread(core.directory.profiles)),
+    )
+
+
+async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
+    show, views = core.positions.show, opened.views
+    counts = await core.in_thread(views.ledger.counts)
+    return StatusReply(
+        version=version("umbriel-server"),
+        log_position=show(await core.events.log.last_position()),
+        applied=show(core.applied(opened)),
+        complete=show(core.complete(opened)),
+        pending=counts.pending,
+        failed=counts.failed,
+        views=[
+            ViewStatus(
+                view=name,
+                generation=views.generations[name],
+                position=show(view.position if name in views.stopped else core.reader.passed),
+                items=view.count,
+                bytes=view.bytes_on_disk,
+                stopped=views.stopped.get(name, ""),
+            )
+            for name, view in (("ledger", views.ledger), ("vectors", views.vectors), ("keywords", views.keywords))
+        ],
+        profiles=1,
+    )
+
+
+async def profiles(core: Core) -> ProfilesReply:
+    """Return every profile with what it holds."""
+    infos = []
+    for record in await core.in_thread(core.directory.profiles):
+        async with core.profiles.use(record.name) as opened:
+            counts = await core.in_thread(opened.views.ledger.counts)
+        infos.append(
+            ProfileInfo(
+                name=record.name, created_at=record.created_at, messages=counts.messages, memories=counts.memories
+            )
+        )
+    return ProfilesReply(profiles=infos)
