@@ -1,0 +1,37 @@
+"""The ledger view: one SQLite file that knows every message and memory and decides what is live."""
+
+from __future__ import annotations
+
+from projections.ledger.records import (
+    AsOf,
+    Checkpoint,
+    Conversation,
+    Counts,
+    HistoryRecord,
+    KeyHit,
+    Live,
+    LiveItem,
+    MemoryRecord,
+    MessageRecord,
+    Page,
+    Pending,
+)
+from projections.ledger.segments import query_segments
+from projections.ledger.view import Ledger
+
+__all__ = [
+    "AsOf",
+    "Checkpoint",
+    "Conversation",
+    "Counts",
+    "HistoryRecord",
+    "KeyHit",
+    "Ledger",
+    "Live",
+    "LiveItem",
+    "MemoryRecord",
+    "MessageRecord",
+    "Page",
+    "Pending",
+    "query_segments",
+]

@@ -1,0 +1,165 @@
+"""Questions about memories: by id, address, key, as a list, and as of a point in the past."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import datetime
+
+from domain.errors import InvalidInputError
+from projections.ledger import rows
+from projections.ledger.records import AsOf, HistoryRecord, MemoryRecord, Page, micros, moment
+from projections.ledger.store import Store
+
+__all__ = ["MemoryQueries"]
+
+_STATUSES = frozenset({"all", "live", "superseded", "retracted", "rejected", "expired", "forgotten"})
+_LIVE = "(m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?))"
+_EXPIRED = "(m.status = 'expired' OR m.status = 'live' AND m.expires_at <= ?)"
+_IN_SCOPES = "(m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AND ?)"
+_LIVE_THEN = """EXISTS (SELECT 1 FROM intervals i WHERE i.memory = m.id AND {column_from} <= ?
+    AND ({column_to} IS NULL OR {column_to} > ?) AND (i.expires_at IS NULL OR i.expires_at > ?))"""
+
+_Filter = tuple[list[str], list[object]]
+
+
+class MemoryQueries:
+    """Reads of versions and their history; part of `Ledger`."""
+
+    _store: Store
+
+    def memory(self, memory: str) -> MemoryRecord | None:
+        """Return one version, or None."""
+        with self._store.read() as db:
+            row = db.execute(f"{rows.MEMORY} WHERE m.id = ?", (memory,)).fetchone()
+        return None if row is None else rows.memory(row)
+
+    def memories(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return those of these versions that exist."""
+        sql = f"{rows.MEMORY} WHERE m.id IN (SELECT value FROM json_each(?))"
+        with self._store.read() as db:
+            found = db.execute(sql, (rows.array(ids),)).fetchall()
+        return {row[0]: rows.memory(row) for row in found}
+
+    def versions(self, address: str) -> list[MemoryRecord]:
+        """Return every version at an address, oldest first."""
+        with self._store.read() as db:
+            found = db.execute(f"{rows.MEMORY} WHERE m.address = ? ORDER BY m.version", (address,)).fetchall()
+        return [rows.memory(row) for row in found]
+
+    def history(self, address: str) -> list[HistoryRecord]:
+        """Return every event that touched the memory at an address, in log order."""
+        sql = f"{rows.HISTORY} WHERE address = ? ORDER BY position, memory"
+        with self._store.read() as db:
+            found = db.execute(sql, (address,)).fetchall()
+        return [rows.history(row) for row in found]
+
+    def by_key(
+        self, folded_key: str, scopes: Sequence[str | None], *, now: datetime, kind: str | None = None
+    ) -> list[MemoryRecord]:
+        """Return the live memories under a folded key: scopes in the order given, newest first within one."""
+        if not folded_key:
+            return []
+        condition = f"m.folded_key = ? AND {_IN_SCOPES} AND {_LIVE} AND (? IS NULL OR m.kind = ?)"
+        sql = f"{rows.MEMORY} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
+        parameters = (folded_key, *_scope_parameters(scopes), micros(now), kind, kind)
+        with self._store.read() as db:
+            found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
+        order = {scope: index for index, scope in reversed(list(enumerate(scopes)))}
+        return sorted(found, key=lambda record: order[record.scope])
+
+    def list_memories(
+        self,
+        *,
+        now: datetime,
+        session: str = "",
+        scopes: Sequence[str | None] | None = None,
+        kind: str | None = None,
+        status: str = "live",
+        cursor: str = "",
+        limit: int = 50,
+        as_of: AsOf | None = None,
+    ) -> Page:
+        """Return a page of memories, newest first; ``scopes`` None is every scope.
+
+        A page starts below the position its cursor names, so that later writes move nothing. With ``as_of``
+        the status is that of then, judged by the clock ``now``, and forgotten memories stay out.
+        Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
+        """
+        conditions, parameters = _status_filter(status, now) if as_of is None else _past_filter(status, now, as_of)
+        for condition, value in (("m.session = ?", session), ("m.kind = ?", kind)):
+            if value:
+                conditions.append(condition)
+                parameters.append(value)
+        if scopes is not None:
+            conditions.append(_IN_SCOPES)
+            parameters.extend(_scope_parameters(scopes))
+        if cursor:
+            conditions.append("m.position < ?")
+            parameters.append(_read_cursor(cursor))
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        sql = f"{rows.MEMORY} {where} ORDER BY m.position DESC LIMIT ?"
+        with self._store.read() as db:
+            found = db.execute(sql, (*parameters, limit + 1)).fetchall()
+        entries = [rows.memory(row) for row in found[:limit]]
+        return Page(entries, _cursor(entries[-1].position) if len(found) > limit and entries else "")
+
+    def clock_at(self, position: int) -> datetime | None:
+        """Return when the last message or memory event at or before a position was recorded, or None."""
+        sql = (
+            "SELECT max(at) FROM (SELECT max(recorded_at) AS at FROM messages WHERE position <= ?1"
+            " UNION ALL SELECT max(at) FROM memory_events WHERE position <= ?1)"
+        )
+        with self._store.read() as db:
+            (found,) = db.execute(sql, (position,)).fetchone()
+        return None if found is None else moment(found)
+
+
+def _scope_parameters(scopes: Sequence[str | None]) -> tuple[str, bool]:
+    return rows.array(scope for scope in scopes if scope is not None), None in scopes
+
+
+def _check_status(status: str) -> None:
+    if status not in _STATUSES:
+        raise InvalidInputError("unknown status", expected=", ".join(sorted(_STATUSES)), found=repr(status[:40]))
+
+
+def _status_filter(status: str, now: datetime) -> _Filter:
+    _check_status(status)
+    match status:
+        case "all":
+            return [], []
+        case "live":
+            return [_LIVE], [micros(now)]
+        case "expired":
+            return [_EXPIRED], [micros(now)]
+        case _:
+            return ["m.status = ?"], [status]
+
+
+def _past_filter(status: str, now: datetime, as_of: AsOf) -> _Filter:
+    _check_status(status)
+    if status not in ("live", "all"):
+        raise InvalidInputError("a past list shows live memories or all", expected="live or all", found=status)
+    column, point = ("position", as_of.position) if as_of.at is None else ("at", micros(as_of.at))
+    recorded = "position" if column == "position" else "recorded_at"
+    conditions, parameters = [f"m.status <> 'forgotten' AND m.{recorded} <= ?"], list[object]([point])
+    if status == "live":
+        conditions.append(_LIVE_THEN.format(column_from=f"i.from_{column}", column_to=f"i.to_{column}"))
+        parameters.extend((point, point, micros(now)))
+    return conditions, parameters
+
+
+def _cursor(position: int) -> str:
+    return base64.urlsafe_b64encode(b"m" + position.to_bytes(8, "big")).decode()
+
+
+def _read_cursor(cursor: str) -> int:
+    try:
+        raw = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        raw = b""
+    if len(raw) != 9 or raw[:1] != b"m":
+        raise InvalidInputError("not a cursor of this list", expected="a cursor as returned", found=repr(cursor[:40]))
+    return int.from_bytes(raw[1:], "big") & 0x7FFFFFFFFFFFFFFF

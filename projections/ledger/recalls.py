@@ -1,0 +1,124 @@
+"""Questions recall asks: what is live, which sessions are in scope, which keys match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from projections.ledger import rows
+from projections.ledger.records import Conversation, KeyHit, Live, LiveItem, MessageRecord, micros
+from projections.ledger.store import Store
+
+__all__ = ["RecallQueries"]
+
+_LIVE_MEMORIES = f"""{rows.LIVE_MEMORY} WHERE m.id IN (SELECT value FROM json_each(?))
+    AND m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?)"""
+_LIVE_MESSAGES = f"{rows.LIVE_MESSAGE} WHERE m.id IN (SELECT value FROM json_each(?)) AND m.forgotten = 0"
+_KEY_HITS = """
+SELECT k.memory, count(*) * 1.0 / k.segments, m.position
+FROM key_segments k JOIN memories m ON m.id = k.memory
+WHERE k.segment IN (SELECT value FROM json_each(?)) AND m.status = 'live'
+    AND (m.expires_at IS NULL OR m.expires_at > ?)
+    AND (? OR m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AND ?)
+    AND (? OR m.kind IN (SELECT value FROM json_each(?)))
+GROUP BY k.memory ORDER BY 2 DESC, m.position DESC LIMIT ?
+"""
+
+
+class RecallQueries:
+    """Reads of conversations, messages and liveness; part of `Ledger`."""
+
+    _store: Store
+
+    def live(self, ids: Sequence[str], now: datetime) -> Live:
+        """Return which of these memories and messages are live at ``now``, seen in one snapshot."""
+        memories, messages = rows.array(i for i in ids if "@" in i), rows.array(i for i in ids if "@" not in i)
+        with self._store.read() as db:
+            (position,) = db.execute("SELECT position FROM checkpoint").fetchone()
+            found: dict[str, LiveItem] = {}
+            for row in db.execute(_LIVE_MEMORIES, (memories, micros(now))):
+                found[row[0]] = rows.live_memory(row)
+            for row in db.execute(_LIVE_MESSAGES, (messages,)):
+                found[row[0]] = rows.live_message(row)
+        return Live(position, found)
+
+    def keys_matching(
+        self,
+        segments: Sequence[str],
+        *,
+        now: datetime,
+        scopes: Sequence[str | None] | None = None,
+        kinds: frozenset[str] | None = None,
+        limit: int = 100,
+    ) -> list[KeyHit]:
+        """Return live memories with a key segment among ``segments``: largest share first, then newest."""
+        if not segments:
+            return []
+        parameters = (
+            rows.array(segments),
+            micros(now),
+            scopes is None,
+            rows.array(scope for scope in scopes or () if scope is not None),
+            None in (scopes or ()),
+            kinds is None,
+            rows.array(sorted(kinds or ())),
+            limit,
+        )
+        with self._store.read() as db:
+            return [KeyHit(*row) for row in db.execute(_KEY_HITS, parameters)]
+
+    def message(self, message: str) -> MessageRecord | None:
+        """Return one message, or None."""
+        return self.messages((message,)).get(message)
+
+    def messages(self, ids: Sequence[str]) -> dict[str, MessageRecord]:
+        """Return those of these messages that exist."""
+        sql = f"{rows.MESSAGE} WHERE m.id IN (SELECT value FROM json_each(?))"
+        with self._store.read() as db:
+            found = db.execute(sql, (rows.array(ids),)).fetchall()
+        return {row[0]: rows.message(row) for row in found}
+
+    def session_messages(
+        self, session: str, *, before: int | None = None, limit: int = 10, oldest_first: bool = False
+    ) -> list[MessageRecord]:
+        """Return messages of a session that are not forgotten, newest first, below the position ``before``."""
+        order = "ASC" if oldest_first else "DESC"
+        sql = (
+            f"{rows.MESSAGE} WHERE m.session = ? AND m.forgotten = 0 AND (? IS NULL OR m.position < ?)"
+            f" ORDER BY m.position {order} LIMIT ?"
+        )
+        with self._store.read() as db:
+            found = db.execute(sql, (session, before, before, limit)).fetchall()
+        return [rows.message(row) for row in found]
+
+    def conversation(self, session: str) -> Conversation | None:
+        """Return one session, or None."""
+        with self._store.read() as db:
+            row = db.execute(f"{rows.CONVERSATION} WHERE session = ?", (session,)).fetchone()
+        return None if row is None else rows.conversation(row)
+
+    def sessions_of(self, contact: str) -> list[Conversation]:
+        """Return the sessions of a contact, oldest first; the empty contact has those without one."""
+        with self._store.read() as db:
+            found = db.execute(f"{rows.CONVERSATION} WHERE contact = ? ORDER BY position", (contact,)).fetchall()
+        return [rows.conversation(row) for row in found]
+
+    def contactless_sessions(self) -> list[Conversation]:
+        """Return the sessions without a contact, oldest first."""
+        return self.sessions_of("")
+
+    def session_tokens(self, contact: str) -> frozenset[str]:
+        """Return the index filter tokens of a contact's sessions; the empty contact has those without one."""
+        with self._store.read() as db:
+            found = db.execute("SELECT token FROM conversations WHERE contact = ?", (contact,)).fetchall()
+        return frozenset(row[0] for row in found)
+
+    def has_contacts(self) -> bool:
+        """Return whether any session or memory belongs to a contact: without one, no filter is needed."""
+        sql = (
+            "SELECT EXISTS (SELECT 1 FROM conversations WHERE contact > '')"
+            " OR EXISTS (SELECT 1 FROM memories WHERE scope IS NOT NULL)"
+        )
+        with self._store.read() as db:
+            (found,) = db.execute(sql).fetchone()
+        return bool(found)

@@ -1,0 +1,201 @@
+"""What the ledger answers with: frozen Structs, times as aware UTC datetimes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "AsOf",
+    "Checkpoint",
+    "Conversation",
+    "Counts",
+    "HistoryRecord",
+    "KeyHit",
+    "Live",
+    "LiveItem",
+    "MemoryRecord",
+    "MessageRecord",
+    "Page",
+    "Pending",
+    "micros",
+    "moment",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(at: datetime) -> int:
+    """Return microseconds since 1970 UTC; a time without a zone is UTC."""
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """Return the UTC time of microseconds since 1970."""
+    return _EPOCH + value * _MICROSECOND
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """How far the ledger is; ``event_id`` is that of the last event applied, at ``event_position``."""
+
+    position: int
+    event_position: int
+    event_id: str
+
+
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+    """One session; an empty contact is none. ``token`` is its filter token in the indexes."""
+
+    session: str
+    token: str
+    contact: str
+    channel: str
+    created_at: datetime
+    position: int
+
+
+class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One message; ``content`` and ``name`` are empty once it is forgotten."""
+
+    id: str
+    session: str
+    role: str
+    name: str
+    content: str
+    at: datetime | None
+    recorded_at: datetime
+    position: int
+    occurrence: int
+    caller_id: str
+    turn_id: str
+    author: str
+    author_type: str
+    forgotten: bool
+    contact: str
+
+
+class MemoryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a memory. ``scope`` is the contact as written, None for agent-wide."""
+
+    id: str
+    address: str
+    version: int
+    kind: str
+    fact_type: str
+    scope: str | None
+    key: str
+    folded_key: str
+    text: str
+    queries: tuple[str, ...]
+    session: str
+    source: str
+    confidence: float
+    author: str
+    author_type: str
+    sources: tuple[str, ...]
+    metadata: dict[str, Any]
+    occurred_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+    recorded_at: datetime
+    position: int
+    status: str
+    superseded_by: str
+    pinned: bool
+    accesses: int
+    last_access: datetime | None
+
+    def status_at(self, now: datetime) -> str:
+        """Return the status with expiry judged at ``now``."""
+        if self.status == "live" and self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return self.status
+
+
+class HistoryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One event in the life of a memory; ``detail`` holds the event's own fields, without texts once forgotten."""
+
+    position: int
+    memory: str
+    topic: str
+    at: datetime
+    actor: str
+    actor_type: str
+    detail: dict[str, Any]
+
+
+class LiveItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory or a message (``kind="message"``) that is live, with what recall shows of it."""
+
+    id: str
+    kind: str
+    text: str
+    position: int
+    recorded_at: datetime
+    session: str
+    at: datetime | None
+    contact: str = ""
+    key: str = ""
+    fact_type: str = ""
+    role: str = ""
+    name: str = ""
+    source: str = ""
+    sources: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+class Live(msgspec.Struct, frozen=True):
+    """Which of the asked ids are live, all seen in one snapshot at ``position``."""
+
+    position: int
+    items: dict[str, LiveItem]
+
+
+class KeyHit(msgspec.Struct, frozen=True):
+    """A live memory whose key has segments among the tokens; ``share`` of them, in (0, 1]."""
+
+    id: str
+    share: float
+    position: int
+
+
+class AsOf(msgspec.Struct, frozen=True):
+    """A point in the past: a log position or a time of recording (exactly one of them)."""
+
+    position: int | None = None
+    at: datetime | None = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Memories newest first; an empty cursor is the last page."""
+
+    entries: list[MemoryRecord]
+    cursor: str
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A text without vectors: waiting, or failed with a ``reason``. ``position`` is its first item's."""
+
+    embedding: str
+    key_scope: str
+    key_id: str
+    text: str
+    position: int
+    reason: str = ""
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the ledger holds; ``memories`` counts live ones, ``versions`` all."""
+
+    conversations: int
+    messages: int
+    memories: int
+    versions: int
+    items: int
+    pending: int
+    failed: int

@@ -1,0 +1,142 @@
+"""The ledger's tables. Times are microseconds since 1970 UTC; booleans are 0 or 1; lists are JSON."""
+
+from __future__ import annotations
+
+__all__ = ["SCHEMA_VERSION", "TABLES"]
+
+#: Changes with every change of the tables or of what is written to them; a new generation is built then.
+SCHEMA_VERSION = 1
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS checkpoint (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER NOT NULL,
+    event_position INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dimension INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS conversations (
+    session TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    contact TEXT NOT NULL DEFAULT '',
+    channel TEXT NOT NULL DEFAULT '',
+    created_at INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS conversations_contact ON conversations (contact, position);
+
+CREATE TABLE IF NOT EXISTS messages (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    role TEXT NOT NULL,
+    name TEXT NOT NULL,
+    content TEXT NOT NULL,
+    at INTEGER,
+    recorded_at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    occurrence INTEGER NOT NULL,
+    caller_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL,
+    forgotten INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
+
+CREATE TABLE IF NOT EXISTS memories (
+    id TEXT PRIMARY KEY,
+    address TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    fact_type TEXT NOT NULL,
+    scope TEXT,
+    key TEXT NOT NULL,
+    folded_key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    queries TEXT NOT NULL,
+    session TEXT NOT NULL,
+    source TEXT NOT NULL,
+    confidence REAL NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL,
+    sources TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    occurred_at INTEGER,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    expires_at INTEGER,
+    recorded_at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    superseded_by TEXT NOT NULL DEFAULT '',
+    pinned INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX IF NOT EXISTS memories_address ON memories (address, version);
+CREATE INDEX IF NOT EXISTS memories_position ON memories (position);
+CREATE INDEX IF NOT EXISTS memories_session ON memories (session, position);
+CREATE INDEX IF NOT EXISTS memories_scope ON memories (scope, position);
+CREATE INDEX IF NOT EXISTS memories_key ON memories (folded_key, position) WHERE folded_key <> '';
+
+-- When a version was live, with the expiry and confidence it had then. A restored version has several.
+CREATE TABLE IF NOT EXISTS intervals (
+    memory TEXT NOT NULL,
+    from_position INTEGER NOT NULL,
+    to_position INTEGER,
+    from_at INTEGER NOT NULL,
+    to_at INTEGER,
+    expires_at INTEGER,
+    confidence REAL NOT NULL,
+    PRIMARY KEY (memory, from_position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS memory_events (
+    position INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    address TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL,
+    other TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (address, position, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memory_events_other ON memory_events (other) WHERE other <> '';
+
+CREATE TABLE IF NOT EXISTS key_segments (
+    segment TEXT NOT NULL,
+    memory TEXT NOT NULL,
+    segments INTEGER NOT NULL,
+    PRIMARY KEY (segment, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS key_segments_memory ON key_segments (memory);
+
+-- What is in the indexes now; a row leaves when its item does.
+CREATE TABLE IF NOT EXISTS items (
+    id TEXT PRIMARY KEY,
+    embedding TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    key_scope TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    position INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS items_embedding ON items (embedding, position) WHERE embedding <> '';
+
+CREATE TABLE IF NOT EXISTS embeddings (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'computed', 'failed')),
+    reason TEXT NOT NULL,
+    position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS embeddings_waiting ON embeddings (state) WHERE state <> 'computed';
+
+CREATE TABLE IF NOT EXISTS accesses (
+    memory TEXT PRIMARY KEY,
+    count INTEGER NOT NULL,
+    last_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""

@@ -1,0 +1,73 @@
+"""Questions the workers and the status ask: what waits for vectors, how far the ledger is, what it holds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from projections.ledger.records import Counts, Pending
+from projections.ledger.store import Store
+
+__all__ = ["WorkQueries"]
+
+_WAITING = """
+SELECT e.id, i.key_scope, i.key_id, i.text, i.position, e.reason
+FROM embeddings e JOIN items i ON i.embedding = e.id
+WHERE e.state <> 'computed' AND e.state = ? AND i.embedding <> ''
+    AND i.position = (SELECT min(o.position) FROM items o WHERE o.embedding = e.id AND o.embedding <> '')
+ORDER BY i.position LIMIT ?
+"""
+_COMPLETE = """
+SELECT c.position, (SELECT min(i.position) FROM embeddings e JOIN items i ON i.embedding = e.id
+    WHERE e.state <> 'computed' AND e.state = 'pending' AND i.embedding <> '')
+FROM checkpoint c
+"""
+_COUNTS = """
+SELECT (SELECT count(*) FROM conversations),
+    (SELECT count(*) FROM messages WHERE forgotten = 0),
+    (SELECT count(*) FROM memories WHERE status = 'live'),
+    (SELECT count(*) FROM memories),
+    (SELECT count(*) FROM items),
+    (SELECT count(*) FROM embeddings e WHERE state <> 'computed' AND state = 'pending'
+        AND EXISTS (SELECT 1 FROM items i WHERE i.embedding = e.id AND i.embedding <> '')),
+    (SELECT count(*) FROM embeddings e WHERE state <> 'computed' AND state = 'failed'
+        AND EXISTS (SELECT 1 FROM items i WHERE i.embedding = e.id AND i.embedding <> ''))
+"""
+
+
+class WorkQueries:
+    """Reads of embeddings, positions and sizes; part of `Ledger`."""
+
+    _store: Store
+
+    def pending_embeddings(self, limit: int = 64, *, state: Literal["pending", "failed"] = "pending") -> list[Pending]:
+        """Return texts of live items without vectors, each once, oldest first."""
+        with self._store.read() as db:
+            return [Pending(*row) for row in db.execute(_WAITING, (state, limit))]
+
+    def complete_position(self) -> int:
+        """Return the applied position, or the one below the first live item that waits for its vectors."""
+        with self._store.read() as db:
+            applied, waiting = db.execute(_COMPLETE).fetchone()
+        return int(applied if waiting is None else min(applied, waiting - 1))
+
+    def counts(self) -> Counts:
+        """Return how much there is of everything."""
+        with self._store.read() as db:
+            found = db.execute(_COUNTS).fetchone()
+        conversations, messages, memories, versions, items, pending, failed = found
+        return Counts(
+            conversations=conversations,
+            messages=messages,
+            memories=memories,
+            versions=versions,
+            items=items,
+            pending=pending,
+            failed=failed,
+        )
+
+    @property
+    def count(self) -> int:
+        """Items that the indexes should hold."""
+        with self._store.read() as db:
+            (found,) = db.execute("SELECT count(*) FROM items").fetchone()
+        return int(found)
