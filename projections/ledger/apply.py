@@ -181,7 +181,7 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
 
 def _set(db: sqlite3.Connection, memory: str, column: str, value: object) -> None:
     # `column` is one of the names above, never text from an event.
-    db.execute(f"UPDATE memories SET {column} = ? WHERE id = ? AND status <> 'forgotten'", (value, memory))  # noqa: S608
+    db.execute(f"UPDATE memories SET {column} = ? WHERE id = ? AND status <> 'forgotten'", (value, memory))
 
 
 def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryRemembered) -> None:
@@ -189,7 +189,7 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     if known:
         return
     db.execute(
-        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0)",  # noqa: S608
+        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0)",
         (
             event.memory,
             event.address,

@@ -21,6 +21,8 @@ _IN_SCOPES = "(m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AN
 _LIVE_THEN = """EXISTS (SELECT 1 FROM intervals i WHERE i.memory = m.id AND {column_from} <= ?
     AND ({column_to} IS NULL OR {column_to} > ?) AND (i.expires_at IS NULL OR i.expires_at > ?))"""
 
+_CURSOR_BYTES = 9
+
 _Filter = tuple[list[str], list[object]]
 
 
@@ -56,34 +58,33 @@ class MemoryQueries:
         return [rows.history(row) for row in found]
 
     def by_key(
-        self, folded_key: str, scopes: Sequence[str | None], *, now: datetime, kind: str | None = None
-    ) -> list[MemoryRecord]:
-        """Return the live memories under a folded key: scopes in the order given, newest first within one."""
+        self, folded_key: str, scopes: Sequence[str | None], kind: str | None = None, *, now: datetime
+    ) -> MemoryRecord | None:
+        """Return the newest live memory under a folded key in the first of the scopes that has one, or None."""
         if not folded_key:
-            return []
+            return None
         condition = f"m.folded_key = ? AND {_IN_SCOPES} AND {_LIVE} AND (? IS NULL OR m.kind = ?)"
         sql = f"{rows.MEMORY} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
         parameters = (folded_key, *_scope_parameters(scopes), micros(now), kind, kind)
         with self._store.read() as db:
             found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
-        order = {scope: index for index, scope in reversed(list(enumerate(scopes)))}
-        return sorted(found, key=lambda record: order[record.scope])
+        return min(found, key=lambda record: scopes.index(record.scope), default=None)
 
     def list_memories(
         self,
         *,
         now: datetime,
-        session: str = "",
-        scopes: Sequence[str | None] | None = None,
+        session: str | None = None,
+        contact: str | None = None,
         kind: str | None = None,
         status: str = "live",
         cursor: str = "",
         limit: int = 50,
         as_of: AsOf | None = None,
     ) -> Page:
-        """Return a page of memories, newest first; ``scopes`` None is every scope.
+        """Return a page of memories, newest first, of a contact and agent-wide.
 
-        A page starts below the position its cursor names, so that later writes move nothing. With ``as_of``
+        Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its cursor names, so that later writes move nothing. With ``as_of``
         the status is that of then, judged by the clock ``now``, and forgotten memories stay out.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
         """
@@ -92,14 +93,13 @@ class MemoryQueries:
             if value:
                 conditions.append(condition)
                 parameters.append(value)
-        if scopes is not None:
+        if contact != "*":
             conditions.append(_IN_SCOPES)
-            parameters.extend(_scope_parameters(scopes))
+            parameters.extend(_scope_parameters((contact or None, None)))
         if cursor:
             conditions.append("m.position < ?")
             parameters.append(_read_cursor(cursor))
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        sql = f"{rows.MEMORY} {where} ORDER BY m.position DESC LIMIT ?"
+        sql = f"{rows.MEMORY} WHERE {' AND '.join(conditions)} ORDER BY m.position DESC LIMIT ?"
         with self._store.read() as db:
             found = db.execute(sql, (*parameters, limit + 1)).fetchall()
         entries = [rows.memory(row) for row in found[:limit]]
@@ -129,7 +129,7 @@ def _status_filter(status: str, now: datetime) -> _Filter:
     _check_status(status)
     match status:
         case "all":
-            return [], []
+            return ["1"], []
         case "live":
             return [_LIVE], [micros(now)]
         case "expired":
@@ -160,6 +160,6 @@ def _read_cursor(cursor: str) -> int:
         raw = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
     except (ValueError, binascii.Error):
         raw = b""
-    if len(raw) != 9 or raw[:1] != b"m":
+    if len(raw) != _CURSOR_BYTES or raw[:1] != b"m":
         raise InvalidInputError("not a cursor of this list", expected="a cursor as returned", found=repr(cursor[:40]))
     return int.from_bytes(raw[1:], "big") & 0x7FFFFFFFFFFFFFFF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from domain.envelope import Envelope
@@ -112,8 +113,10 @@ def _advance(db: sqlite3.Connection, position: int, applied: Sequence[Envelope])
 
 
 def _check_order(envelopes: Sequence[Envelope]) -> None:
-    for before, after in zip(envelopes, envelopes[1:], strict=False):
+    for before, after in pairwise(envelopes):
         if after.position <= before.position:
             raise InvalidInputError(
-                "events must come in log order", expected=f"a position above {before.position}", found=str(after.position)
+                "events must come in log order",
+                expected=f"a position above {before.position}",
+                found=str(after.position),
             )

@@ -182,9 +182,9 @@ def test_forgotten_memory_is_blank_everywhere(ledger: Ledger, log: Log, tmp_path
     record = ledger.memory(memory)
     assert record is not None
     assert (record.status, record.text, record.key, record.metadata, record.queries) == ("forgotten", "", "", {}, ())
-    assert ledger.by_key(fold_key("canary-key"), [None], now=NOW) == []
+    assert ledger.by_key(fold_key("canary-key"), [None], now=NOW) is None
     assert ledger.keys_matching(["canary"], now=NOW) == []
-    with ledger._store.read() as db:  # noqa: SLF001 -- the tables themselves are what is asserted
+    with ledger._store.read() as db:
         assert "canary" not in "\n".join(db.iterdump())
 
 
@@ -209,7 +209,7 @@ def test_expiry_is_judged_at_read(ledger: Ledger, log: Log) -> None:
     later = NOW + timedelta(hours=1)
     assert set(ledger.live([memory], NOW).items) == {memory}
     assert ledger.live([memory], later).items == {}
-    assert ledger.by_key("k", [None], now=later) == []
+    assert ledger.by_key("k", [None], now=later) is None
     assert ledger.keys_matching(["k"], now=later) == []
     assert ledger.list_memories(now=later).entries == []
     (entry,) = ledger.list_memories(now=later, status="expired").entries
@@ -248,14 +248,19 @@ def test_metadata_confidence_and_pin_follow_their_events(ledger: Ledger, log: Lo
 def test_key_finds_the_contact_first_then_agent_wide(ledger: Ledger, log: Log) -> None:
     """Scopes answer in the order they are asked, other contacts never."""
     mine = log.remember("Ana's", key="Home City", scope="ana")
-    everyone = log.remember("everyone's", key="home-city")
+    log.remember("old", key="home city")
+    everyone = log.remember("everyone's", key="home-city", kind="instruction")
     log.remember("Bob's", key="home_city", scope="bob")
     _feed(ledger, log)
-    found = ledger.by_key(fold_key("HOME city"), ["ana", None], now=NOW)
-    assert [record.id for record in found] == [mine, everyone]
-    assert [record.id for record in ledger.by_key("home_city", [None, "ana"], now=NOW)] == [everyone, mine]
-    assert ledger.by_key("home_city", [], now=NOW) == []
-    assert ledger.by_key("home_city", ["ana"], now=NOW, kind="task") == []
+
+    def found(*scopes: str | None, kind: str | None = None) -> str:
+        record = ledger.by_key(fold_key("HOME city"), scopes, kind, now=NOW)
+        return record.id if record else ""
+
+    assert found("ana", None) == mine
+    assert found(None, "ana") == everyone
+    assert found("carl", None) == everyone
+    assert found() == found("carl") == found("ana", kind="task") == ""
 
 
 @pytest.mark.parametrize("text", ["%", "_", "a_c", "a%c", "#key:value", "a*", "' OR 1=1 --", '"', "[a-z]"])
@@ -266,9 +271,11 @@ def test_user_text_is_never_a_pattern(ledger: Ledger, log: Log, text: str) -> No
     log.contact("abc", "abc")
     itself = log.remember("own", key=text, scope=text, session=text)
     _feed(ledger, log)
-    assert [m.id for m in ledger.by_key(fold_key(text), [text], now=NOW)] == [itself]
-    assert [m.id for m in ledger.list_memories(now=NOW, scopes=[text]).entries] == [itself]
-    assert [m.id for m in ledger.list_memories(now=NOW, session=text).entries] == [itself]
+    record = ledger.by_key(fold_key(text), [text], now=NOW)
+    assert record is not None
+    assert record.id == itself
+    assert [m.id for m in ledger.list_memories(now=NOW, contact=text).entries] == [itself]
+    assert [m.id for m in ledger.list_memories(now=NOW, contact="*", session=text).entries] == [itself]
     assert ledger.sessions_of(text) == []
 
 
@@ -290,7 +297,7 @@ def test_list_pages_are_stable_under_inserts(ledger: Ledger, log: Log) -> None:
 
 
 def test_list_filters(ledger: Ledger, log: Log) -> None:
-    """Kind, scope and status narrow a list; unknown values are refused."""
+    """Kind, contact and status narrow a list; unknown values are refused."""
     fact = log.remember("f", scope="ana")
     task = log.remember("t", kind="task", session="s9")
     gone = log.remember("g")
@@ -300,13 +307,12 @@ def test_list_filters(ledger: Ledger, log: Log) -> None:
     def ids(**filters: object) -> list[str]:
         return [entry.id for entry in ledger.list_memories(now=NOW, **filters).entries]  # type: ignore[arg-type]
 
-    assert ids() == [task, fact]
-    assert ids(status="all") == [gone, task, fact]
+    assert ids() == [task]
+    assert ids(contact="ana") == ids(contact="*") == [task, fact]
+    assert ids(contact="*", status="all") == [gone, task, fact]
     assert ids(status="retracted") == [gone]
     assert ids(kind="task", session="s9") == [task]
-    assert ids(scopes=["ana"]) == [fact]
-    assert ids(scopes=[None]) == [task]
-    assert ids(scopes=[]) == []
+    assert ids(contact="bob") == [task]
     for wrong in ({"status": "no"}, {"cursor": "no"}, {"cursor": "é"}):
         with pytest.raises(InvalidInputError):
             ids(**wrong)

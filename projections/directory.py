@@ -1,0 +1,167 @@
+"""The directory view: one SQLite file per instance with the profiles, the reader's marks and failed work."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from domain.envelope import Envelope
+from domain.errors import DamagedError, MismatchError, UnavailableError
+from domain.events import ProfileCreated
+
+__all__ = ["Directory", "FailedWork", "ProfileRecord"]
+
+_SCHEMA_VERSION = 1
+_BUSY_SECONDS = 10.0
+_TABLES = """
+CREATE TABLE IF NOT EXISTS profiles (
+    name TEXT PRIMARY KEY, created_at TEXT NOT NULL, position INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS marks (partition INTEGER PRIMARY KEY, position INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS incarnation (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS failed_work (
+    profile TEXT NOT NULL, work TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (profile, work)
+) STRICT;
+"""
+
+
+class ProfileRecord(msgspec.Struct, frozen=True):
+    """A profile, when it came into being, and where in the log."""
+
+    name: str
+    created_at: datetime
+    position: int
+
+
+class FailedWork(msgspec.Struct, frozen=True):
+    """A piece of work that was given up; ``work`` is its deterministic id."""
+
+    profile: str
+    work: str
+    reason: str
+    at: datetime
+
+
+class Directory:
+    """What one instance knows about all profiles; safe for threads, each write durable when it returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._translated():
+            self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _SCHEMA_VERSION):
+            raise MismatchError(
+                "the directory was written by another version", expected=f"schema {_SCHEMA_VERSION}", found=str(version)
+            )
+        self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, sqlite3.ProgrammingError) as error:
+            raise UnavailableError("the directory cannot be used now", found=str(error)) from error
+        except sqlite3.DatabaseError as error:
+            raise DamagedError(
+                "the directory's file is damaged; delete it and start again", expected="SQLite", found=str(error)
+            ) from error
+
+    def _run(self, sql: str, *parameters: object) -> list[tuple[str, ...]]:
+        with self._lock, self._translated():
+            return self._db.execute(sql, parameters).fetchall()
+
+    # -- profiles -------------------------------------------------------------------------------
+
+    def apply(self, envelope: Envelope) -> None:
+        """Note a profile's creation; other events and repeats change nothing."""
+        if isinstance(envelope.data, ProfileCreated):
+            self.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+
+    def add_profile(self, name: str, created_at: datetime, position: int) -> None:
+        """Note a profile; the first position it was seen at stays."""
+        sql = "INSERT OR IGNORE INTO profiles VALUES (?, ?, ?)"
+        self._run(sql, name, created_at.astimezone(UTC).isoformat(timespec="microseconds"), position)
+
+    def remove_profile(self, name: str) -> None:
+        """Forget a deleted profile and its failed work."""
+        self._run("DELETE FROM failed_work WHERE profile = ?", name)
+        self._run("DELETE FROM profiles WHERE name = ?", name)
+
+    def has_profile(self, name: str) -> bool:
+        """Whether the profile exists."""
+        return bool(self._run("SELECT 1 FROM profiles WHERE name = ?", name))
+
+    def profiles(self) -> list[ProfileRecord]:
+        """Return every profile by name."""
+        found = self._run("SELECT name, created_at, position FROM profiles ORDER BY name")
+        return [ProfileRecord(name, datetime.fromisoformat(at), int(position)) for name, at, position in found]
+
+    # -- marks ----------------------------------------------------------------------------------
+
+    def set_mark(self, position: int, *, partition: int = 0) -> None:
+        """Note that everything of a partition up to ``position`` is committed; a mark never goes back."""
+        sql = (
+            "INSERT INTO marks VALUES (?, ?)"
+            " ON CONFLICT (partition) DO UPDATE SET position = max(position, excluded.position)"
+        )
+        self._run(sql, partition, position)
+
+    def low_water_mark(self) -> int:
+        """Return the lowest mark of all partitions, 0 when there is none."""
+        ((found,),) = self._run("SELECT coalesce(min(position), 0) FROM marks")
+        return int(found)
+
+    def reset_marks(self) -> None:
+        """Start over from the beginning of the log, for a log that was restored."""
+        self._run("DELETE FROM marks")
+
+    # -- the log's incarnation, failed work -----------------------------------------------------
+
+    @property
+    def incarnation(self) -> str:
+        """The log's incarnation that the marks belong to, empty before it is known."""
+        found = self._run("SELECT name FROM incarnation")
+        return found[0][0] if found else ""
+
+    @incarnation.setter
+    def incarnation(self, name: str) -> None:
+        self._run("INSERT OR REPLACE INTO incarnation VALUES (1, ?)", name)
+
+    def note_failed(self, failed: FailedWork) -> None:
+        """Note a piece of work that was given up; the latest reason stays."""
+        at = failed.at.astimezone(UTC).isoformat(timespec="microseconds")
+        sql = "INSERT OR REPLACE INTO failed_work VALUES (?, ?, ?, ?)"
+        self._run(sql, failed.profile, failed.work, failed.reason, at)
+
+    def clear_failed(self, profile: str, work: str) -> None:
+        """Drop a note: the work is done or tried again."""
+        self._run("DELETE FROM failed_work WHERE profile = ? AND work = ?", profile, work)
+
+    def failed_work(self, profile: str | None = None) -> list[FailedWork]:
+        """Return what was given up, of one profile or of all, oldest first."""
+        sql = "SELECT profile, work, reason, at FROM failed_work WHERE ? IS NULL OR profile = ? ORDER BY at, work"
+        found = self._run(sql, profile, profile)
+        return [FailedWork(name, work, reason, datetime.fromisoformat(at)) for name, work, reason, at in found]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock, self._translated():
+            self._db.close()
