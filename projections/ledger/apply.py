@@ -68,19 +68,22 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
 def _index(db: sqlite3.Connection, envelope: Envelope, change: IndexChange) -> None:
     db.executemany("DELETE FROM items WHERE id = ?", ((item,) for item in change.remove))
     if change.computed is not None:
+        embedding = change.computed.embedding
         db.execute(
             "INSERT INTO embeddings VALUES (?, 'computed', '', ?)"
             " ON CONFLICT (id) DO UPDATE SET state = 'computed', reason = ''",
-            (change.computed.embedding, change.position),
+            (embedding, change.position),
         )
+        _wait_no_more(db, embedding)
     if (item := change.add) is None:
         return
-    db.execute(
-        "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (item.id, item.embedding, item.kind, item.scope, item.key_scope, envelope.key_id, item.text, change.position),
-    )
     if item.embedding:
         db.execute("INSERT OR IGNORE INTO embeddings VALUES (?, 'pending', '', ?)", (item.embedding, change.position))
+    waiting = "EXISTS (SELECT 1 FROM embeddings WHERE id = ?2 AND state = 'pending')"
+    db.execute(
+        f"INSERT OR REPLACE INTO items VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, {waiting})",
+        (item.id, item.embedding, item.kind, item.scope, item.key_scope, envelope.key_id, item.text, change.position),
+    )
 
 
 def _embedding_failed(db: sqlite3.Connection, envelope: Envelope, event: EmbeddingFailed) -> None:
@@ -89,6 +92,11 @@ def _embedding_failed(db: sqlite3.Connection, envelope: Envelope, event: Embeddi
         " ON CONFLICT (id) DO UPDATE SET state = 'failed', reason = excluded.reason WHERE state <> 'computed'",
         (event.embedding, event.reason, envelope.position),
     )
+    _wait_no_more(db, event.embedding)
+
+
+def _wait_no_more(db: sqlite3.Connection, embedding: str) -> None:
+    db.execute("UPDATE items SET waiting = 0 WHERE embedding = ? AND embedding <> '' AND waiting = 1", (embedding,))
 
 
 # -- conversations, messages, accesses ----------------------------------------------------------

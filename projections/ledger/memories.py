@@ -84,8 +84,9 @@ class MemoryQueries:
     ) -> Page:
         """Return a page of memories, newest first, of a contact and agent-wide.
 
-        Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its cursor names, so that later writes move nothing. With ``as_of``
-        the status is that of then, judged by the clock ``now``, and forgotten memories stay out.
+        Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
+        cursor names, so that later writes move nothing. With ``as_of`` the status is that of then, judged by
+        the clock ``now``, and forgotten memories stay out.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
         """
         conditions, parameters = _status_filter(status, now) if as_of is None else _past_filter(status, now, as_of)

@@ -113,7 +113,7 @@ CREATE TABLE IF NOT EXISTS key_segments (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS key_segments_memory ON key_segments (memory);
 
--- What is in the indexes now; a row leaves when its item does.
+-- What is in the indexes now; a row leaves when its item does. `waiting` is 1 until its vectors came or failed.
 CREATE TABLE IF NOT EXISTS items (
     id TEXT PRIMARY KEY,
     embedding TEXT NOT NULL,
@@ -122,8 +122,10 @@ CREATE TABLE IF NOT EXISTS items (
     key_scope TEXT NOT NULL,
     key_id TEXT NOT NULL,
     text TEXT NOT NULL,
-    position INTEGER NOT NULL
+    position INTEGER NOT NULL,
+    waiting INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS items_waiting ON items (position) WHERE waiting = 1;
 CREATE INDEX IF NOT EXISTS items_embedding ON items (embedding, position) WHERE embedding <> '';
 
 CREATE TABLE IF NOT EXISTS embeddings (
@@ -132,7 +134,7 @@ CREATE TABLE IF NOT EXISTS embeddings (
     reason TEXT NOT NULL,
     position INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS embeddings_waiting ON embeddings (state) WHERE state <> 'computed';
+CREATE INDEX IF NOT EXISTS embeddings_failed ON embeddings (position) WHERE state = 'failed';
 
 CREATE TABLE IF NOT EXISTS accesses (
     memory TEXT PRIMARY KEY,

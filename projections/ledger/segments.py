@@ -15,7 +15,7 @@ _FUNCTION_WORDS = frozenset(
     a about all am an and any are as at be been but by can could did do does for from had has have he her him his how
     i if in into is it its me my not of on or our she should so than that the their them then there these they this
     those to us was we were what when where which who whom whose why will with would you your
-    """.split()
+    """.split()  # noqa: SIM905 -- a hundred quoted words would be a page
 )
 _LONGEST_UNSPACED = 8
 _UNSPACED = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))

@@ -9,27 +9,24 @@ from projections.ledger.store import Store
 
 __all__ = ["WorkQueries"]
 
-_WAITING = """
+_PENDING = """
+SELECT embedding, key_scope, key_id, text, position, '' FROM items
+WHERE waiting = 1 ORDER BY position
+"""
+_FAILED = """
 SELECT e.id, i.key_scope, i.key_id, i.text, i.position, e.reason
-FROM embeddings e JOIN items i ON i.embedding = e.id
-WHERE e.state <> 'computed' AND e.state = ? AND i.embedding <> ''
-    AND i.position = (SELECT min(o.position) FROM items o WHERE o.embedding = e.id AND o.embedding <> '')
-ORDER BY i.position LIMIT ?
+FROM embeddings e JOIN items i ON i.embedding = e.id AND i.embedding <> ''
+WHERE e.state = 'failed' ORDER BY i.position
 """
-_COMPLETE = """
-SELECT c.position, (SELECT min(i.position) FROM embeddings e JOIN items i ON i.embedding = e.id
-    WHERE e.state <> 'computed' AND e.state = 'pending' AND i.embedding <> '')
-FROM checkpoint c
-"""
+_COMPLETE = "SELECT position, (SELECT min(position) FROM items WHERE waiting = 1) FROM checkpoint"
 _COUNTS = """
 SELECT (SELECT count(*) FROM conversations),
     (SELECT count(*) FROM messages WHERE forgotten = 0),
     (SELECT count(*) FROM memories WHERE status = 'live'),
     (SELECT count(*) FROM memories),
     (SELECT count(*) FROM items),
-    (SELECT count(*) FROM embeddings e WHERE state <> 'computed' AND state = 'pending'
-        AND EXISTS (SELECT 1 FROM items i WHERE i.embedding = e.id AND i.embedding <> '')),
-    (SELECT count(*) FROM embeddings e WHERE state <> 'computed' AND state = 'failed'
+    (SELECT count(DISTINCT embedding) FROM items WHERE waiting = 1),
+    (SELECT count(*) FROM embeddings e WHERE state = 'failed'
         AND EXISTS (SELECT 1 FROM items i WHERE i.embedding = e.id AND i.embedding <> ''))
 """
 
@@ -41,8 +38,13 @@ class WorkQueries:
 
     def pending_embeddings(self, limit: int = 64, *, state: Literal["pending", "failed"] = "pending") -> list[Pending]:
         """Return texts of live items without vectors, each once, oldest first."""
+        found: dict[str, Pending] = {}
         with self._store.read() as db:
-            return [Pending(*row) for row in db.execute(_WAITING, (state, limit))]
+            for row in db.execute(_PENDING if state == "pending" else _FAILED):
+                if len(found) == limit and row[0] not in found:
+                    break
+                found.setdefault(row[0], Pending(*row))
+        return list(found.values())
 
     def complete_position(self) -> int:
         """Return the applied position, or the one below the first live item that waits for its vectors."""
