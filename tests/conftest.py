@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-
 from importlib.util import find_spec
 
 from hypothesis import HealthCheck, settings
