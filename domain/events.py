@@ -17,6 +17,7 @@ from domain.errors import DamagedError
 from domain.kinds import Kind, Source
 
 __all__ = [
+    "TOPICS",
     "AccessCounted",
     "ContactSet",
     "ContradictionNoted",
@@ -40,7 +41,6 @@ __all__ = [
     "MessageRecorded",
     "ProfileCreated",
     "RecallServed",
-    "TOPICS",
     "decode_event",
     "upcaster",
 ]
@@ -69,7 +69,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # -- profile ------------------------------------------------------------------------------------
 
 
-class ProfileCreated(Event):
+class ProfileCreated(Event, frozen=True):
     """A profile came into being with its first write."""
 
     TOPIC = "profile.created"
@@ -80,7 +80,7 @@ class ProfileCreated(Event):
 # -- conversations and messages -----------------------------------------------------------------
 
 
-class MessageRecorded(Event):
+class MessageRecorded(Event, frozen=True):
     """One message of a conversation, as it was said. ``at`` is when it was said, if known."""
 
     TOPIC = "message.recorded"
@@ -96,7 +96,7 @@ class MessageRecorded(Event):
     channel: str = ""
 
 
-class MessageForgotten(Event):
+class MessageForgotten(Event, frozen=True):
     """A message left every view; its content stays encrypted in the log until it is erased."""
 
     TOPIC = "message.forgotten"
@@ -104,7 +104,7 @@ class MessageForgotten(Event):
     session: str
 
 
-class ContactSet(Event):
+class ContactSet(Event, frozen=True):
     """A conversation was attached to a contact."""
 
     TOPIC = "conversation.contact_set"
@@ -116,7 +116,7 @@ class ContactSet(Event):
 # -- memories -----------------------------------------------------------------------------------
 
 
-class MemoryRemembered(Event):
+class MemoryRemembered(Event, frozen=True):
     """One version of a memory was written at its address.
 
     ``memory`` is ``<address>@<version>``; ``scope`` is the contact as written, None for agent-wide;
@@ -146,7 +146,7 @@ class MemoryRemembered(Event):
     request_id: str = ""
 
 
-class MemorySuperseded(Event):
+class MemorySuperseded(Event, frozen=True):
     """A version was replaced. ``rule`` is ``address``, ``judge``, ``heuristic`` or ``consolidation``."""
 
     TOPIC = "memory.superseded"
@@ -157,7 +157,7 @@ class MemorySuperseded(Event):
     model: str = ""
 
 
-class MemoryRevised(Event):
+class MemoryRevised(Event, frozen=True):
     """Metadata of a version changed; never its text."""
 
     TOPIC = "memory.revised"
@@ -165,7 +165,7 @@ class MemoryRevised(Event):
     metadata: dict[str, Any]
 
 
-class ContradictionNoted(Event):
+class ContradictionNoted(Event, frozen=True):
     """Another statement contradicts this one and replaces nothing."""
 
     TOPIC = "memory.contradiction_noted"
@@ -176,7 +176,7 @@ class ContradictionNoted(Event):
     model: str = ""
 
 
-class MemoryJudged(Event):
+class MemoryJudged(Event, frozen=True):
     """A verifier answered about a pair; recorded whatever the answer was."""
 
     TOPIC = "memory.judged"
@@ -187,7 +187,7 @@ class MemoryJudged(Event):
     model: str
 
 
-class MemoryDecayed(Event):
+class MemoryDecayed(Event, frozen=True):
     """Confidence fell on a UTC day (at most once a day)."""
 
     TOPIC = "memory.decayed"
@@ -196,21 +196,21 @@ class MemoryDecayed(Event):
     confidence: float
 
 
-class MemoryPinned(Event):
+class MemoryPinned(Event, frozen=True):
     """The memory is exempt from decay and consolidation."""
 
     TOPIC = "memory.pinned"
     memory: str
 
 
-class MemoryUnpinned(Event):
+class MemoryUnpinned(Event, frozen=True):
     """The memory is subject to decay again."""
 
     TOPIC = "memory.unpinned"
     memory: str
 
 
-class ExpirySet(Event):
+class ExpirySet(Event, frozen=True):
     """The time after which the memory is no longer live; None removes it."""
 
     TOPIC = "memory.expiry_set"
@@ -218,14 +218,14 @@ class ExpirySet(Event):
     expires_at: datetime | None = None
 
 
-class MemoryExpired(Event):
+class MemoryExpired(Event, frozen=True):
     """The memory was ended by hand or because its session ended."""
 
     TOPIC = "memory.expired"
     memory: str
 
 
-class MemoryRetracted(Event):
+class MemoryRetracted(Event, frozen=True):
     """The statement was withdrawn without a replacement."""
 
     TOPIC = "memory.retracted"
@@ -233,7 +233,7 @@ class MemoryRetracted(Event):
     request_id: str = ""
 
 
-class MemoryRejected(Event):
+class MemoryRejected(Event, frozen=True):
     """A person said this is wrong; only a person brings it back."""
 
     TOPIC = "memory.rejected"
@@ -242,7 +242,7 @@ class MemoryRejected(Event):
     request_id: str = ""
 
 
-class MemoryRestored(Event):
+class MemoryRestored(Event, frozen=True):
     """A version that was not live is live again; it carries its content, so that views need no memory of it."""
 
     TOPIC = "memory.restored"
@@ -251,7 +251,7 @@ class MemoryRestored(Event):
     request_id: str = ""
 
 
-class MemoryForgotten(Event):
+class MemoryForgotten(Event, frozen=True):
     """Every version at the address left every view."""
 
     TOPIC = "memory.forgotten"
@@ -264,7 +264,7 @@ class MemoryForgotten(Event):
 # -- derived work, recorded so that a rebuild calls no model ------------------------------------
 
 
-class EmbeddingComputed(Event):
+class EmbeddingComputed(Event, frozen=True):
     """Vectors of one exact text under one model: float32, shape (chunks, dimension), L2-normalised."""
 
     TOPIC = "embedding.computed"
@@ -283,7 +283,7 @@ class EmbeddingComputed(Event):
         return msgspec.structs.replace(self, vectors=b"")
 
 
-class EmbeddingFailed(Event):
+class EmbeddingFailed(Event, frozen=True):
     """A text could not be embedded; it counts as complete, with this reason."""
 
     TOPIC = "embedding.failed"
@@ -292,7 +292,7 @@ class EmbeddingFailed(Event):
     reason: str
 
 
-class AccessCounted(Event):
+class AccessCounted(Event, frozen=True):
     """Accesses of memories since the last flush of one instance: id to (count, last time)."""
 
     TOPIC = "access.counted"
@@ -300,7 +300,7 @@ class AccessCounted(Event):
     counts: dict[str, tuple[int, datetime]]
 
 
-class RecallServed(Event):
+class RecallServed(Event, frozen=True):
     """What one recall handed out, for audit."""
 
     TOPIC = "recall.served"

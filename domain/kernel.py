@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import ClassVar, Self, TypeVar
 
 import msgspec
@@ -40,7 +40,7 @@ class Aggregate:
         self.id = aggregate_id
         self.version = 0
         self.author = Actor("", "service")
-        self.at = datetime.min
+        self.at = datetime.min.replace(tzinfo=UTC)
         self._pending: list[Envelope] = []
 
     @property

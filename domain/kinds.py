@@ -20,6 +20,7 @@ __all__ = [
 Kind = Literal["fact", "event", "instruction", "task"]
 Source = Literal["explicit", "turn", "ingest", "pre-compaction", "reflection", "consolidation", "copy"]
 
+_KINDS: dict[str, Kind] = {"fact": "fact", "event": "event", "instruction": "instruction", "task": "task"}
 _KIND_OF: dict[str, Kind] = {
     "event": "event",
     "workflow-outcome": "event",
@@ -49,9 +50,10 @@ def fold_kind(kind: str | None, fact_type: str | None) -> tuple[Kind, str]:
     folded = fact_type.strip().casefold() if fact_type else ""
     if kind is None:
         return _KIND_OF.get(folded, "fact"), folded
-    if kind not in ("fact", "event", "instruction", "task"):
+    known = _KINDS.get(kind)
+    if known is None:
         raise InvalidInputError("unknown kind", expected="fact, event, instruction or task", found=repr(kind))
-    return kind, folded
+    return known, folded
 
 
 def conversation_scope(session: str) -> str:

@@ -222,7 +222,9 @@ class Memory(Aggregate):
 
     def on_remembered(self, event: MemoryRemembered) -> None:
         """Append a version."""
-        self.versions.append(Version(event, self.author.principal, self.author.type, self.at, expires_at=event.expires_at))
+        self.versions.append(
+            Version(event, self.author.principal, self.author.type, self.at, expires_at=event.expires_at)
+        )
         self._rejected.discard(skeleton(event.text))
         if event.request_id:
             self._by_request[event.request_id] = event.memory
