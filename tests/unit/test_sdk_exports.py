@@ -42,6 +42,8 @@ EXPORTS = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "data_directory",
+    "sequence_of",
 ]
 
 VERBS = [

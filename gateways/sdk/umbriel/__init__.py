@@ -7,6 +7,7 @@ async with await Umbriel.embedded() as memory:
 
 from __future__ import annotations
 
+from umbriel._embedded import data_directory
 from umbriel._errors import (
     AlreadyRunningError,
     ConflictError,
@@ -19,6 +20,7 @@ from umbriel._errors import (
     UmbrielError,
     UnavailableError,
 )
+from umbriel._split import sequence_of
 from umbriel.client import Umbriel
 from umbriel.types import (
     ChannelHit,
@@ -83,4 +85,6 @@ __all__ = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "data_directory",
+    "sequence_of",
 ]

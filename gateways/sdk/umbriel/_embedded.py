@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,15 +21,17 @@ from umbriel import types as wire
 from umbriel._errors import DamagedError, UmbrielError, UnavailableError
 from umbriel._transport import Transport, check_name
 
-__all__ = ["Endpoint", "data_directory", "join", "read_endpoint"]
+__all__ = ["Endpoint", "data_directory", "join", "read_endpoint", "stop"]
 
 #: Seconds a service may take until it answers.
 START_SECONDS = 30.0
+#: Seconds a service may take to stop.
+STOP_SECONDS = 20.0
 #: Exit code of ``umbriel serve`` when another process already serves the data directory.
 ALREADY_RUNNING = 8
 _PROBE_SECONDS = 5.0
 _POLL_SECONDS = 0.1
-_LOG_LINES = 8
+_LOG_LINES = 3
 
 # Kept so that a started service outlives its Popen object without a warning.
 _started: list[subprocess.Popen[bytes]] = []
@@ -94,6 +97,26 @@ async def join(data: Path, principal: str) -> Transport:
         await asyncio.sleep(_POLL_SECONDS)
 
 
+async def stop(data: Path, principal: str = "local-agent") -> bool:
+    """Tell the service of ``data`` to stop and wait until it has; False when none answers there."""
+    transport = await _try_join(data, principal)
+    endpoint = read_endpoint(data)
+    if transport is None or endpoint is None:
+        return False
+    await transport.close()
+    os.kill(endpoint.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while _alive(endpoint.pid):
+        if time.monotonic() > deadline:
+            raise UnavailableError(
+                f"the service (process {endpoint.pid}) does not stop",
+                expected=f"its end within {STOP_SECONDS:g} s",
+                found="it still runs",
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+    return True
+
+
 async def _try_join(data: Path, principal: str) -> Transport | None:
     endpoint = read_endpoint(data)
     if endpoint is None or not _alive(endpoint.pid):
@@ -124,6 +147,8 @@ def _password(data: Path, principal: str) -> str:
 
 
 def _alive(pid: int) -> bool:
+    for process in _started:
+        process.poll()  # an ended child of ours answers signals until it is waited for
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -10,7 +10,7 @@ import msgspec
 from umbriel._errors import InvalidInputError
 from umbriel.types import IngestReply, Message
 
-__all__ = ["MAX_BYTES", "MAX_MESSAGES", "batches", "later_position", "merge", "with_occurrences"]
+__all__ = ["MAX_BYTES", "MAX_MESSAGES", "batches", "later_position", "merge", "sequence_of", "with_occurrences"]
 
 #: Most messages in one request.
 MAX_MESSAGES = 500
@@ -75,9 +75,10 @@ def merge(replies: Sequence[IngestReply]) -> IngestReply:
 
 def later_position(*positions: str) -> str:
     """Return the highest of several positions of one stream (``<stream>.<incarnation>:<sequence>``)."""
-    return max(positions, key=_sequence, default="")
+    return max(positions, key=sequence_of, default="")
 
 
-def _sequence(position: str) -> int:
+def sequence_of(position: str) -> int:
+    """Return the sequence of a position, 0 for none; sequences of one stream can be compared."""
     tail = position.rpartition(":")[2]
     return int(tail) if tail.isdecimal() else 0

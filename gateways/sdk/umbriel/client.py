@@ -56,6 +56,11 @@ class Umbriel:
         check_name(profile, field="profile")
         return cls(await _embedded.join(_embedded.data_directory(data_dir), principal), profile=profile)
 
+    @staticmethod
+    async def stop_embedded(data_dir: str | Path | None = None) -> bool:
+        """Stop the service of a data directory; False when none answers there."""
+        return await _embedded.stop(_embedded.data_directory(data_dir))
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -1,0 +1,78 @@
+"""The table of commands, and the way out of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import typer
+
+from gateways.cli import errors
+from gateways.cli.bench import bench
+from gateways.cli.demo import demo
+from gateways.cli.export import export, feed
+from gateways.cli.ingest import ingest
+from gateways.cli.reads import get, history, list_memories, profiles, recall, status, why
+from gateways.cli.serve import serve
+from gateways.cli.writes import forget, rebuild, remember
+
+__all__ = ["app", "run"]
+
+USAGE = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="umbriel",
+    help="Memory for AI agents: an event log, and views that can be rebuilt from it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+_PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Start": {"demo": demo, "serve": serve, "status": status, "profiles": profiles},
+    "Write": {"ingest": ingest, "remember": remember, "forget": forget},
+    "Read": {
+        "recall": recall,
+        "get": get,
+        "list": list_memories,
+        "history": history,
+        "why": why,
+        "feed": feed,
+        "export": export,
+    },
+    "Maintain": {"rebuild": rebuild},
+}
+
+for _panel, _commands in _PANELS.items():
+    for _name, _command in _commands.items():
+        app.command(_name, rich_help_panel=_panel)(_command)
+app.command(
+    "bench",
+    rich_help_panel="Maintain",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)(bench)
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run one command line and leave the process with its exit code."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        outcome = typer.main.get_command(app).main(arguments, prog_name="umbriel", standalone_mode=False)
+    except errors.HANDLED as error:
+        errors.report(error)
+        return errors.exit_code(error)
+    except typer.TyperException as error:
+        errors.line(f"{error.format_message().rstrip('.')}; see `umbriel --help`")
+        return USAGE
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return outcome if isinstance(outcome, int) else 0

@@ -1,0 +1,221 @@
+"""Commands that read: recall, get, list, history, why, status, profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, cast
+
+import typer
+
+from gateways.cli import output
+from gateways.cli.options import AtLeast, Contact
+from gateways.cli.session import Session, verb
+from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, StatusReply, Visibility, WhyReply
+
+__all__ = ["get", "history", "list_memories", "profiles", "recall", "status", "why"]
+
+KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
+
+
+@verb
+async def recall(
+    session: Session,
+    *,
+    query: Annotated[str, typer.Argument(help="A question, in plain words.")],
+    contact: Contact = "",
+    kinds: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeat for several.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many results.")] = 10,
+    token_budget: Annotated[int | None, typer.Option("--token-budget", help="At most so many tokens of text.")] = None,
+    min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
+    as_of: Annotated[str, typer.Option("--as-of", help="Answer as of this time.")] = "",
+    at_least: AtLeast = "",
+    visibility: Annotated[str, typer.Option("--visibility", help="complete, or keyword: do not wait for vectors.")] = (
+        "complete"
+    ),
+    channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
+) -> None:
+    """Ask the memory a question; best answers first."""
+    reply = await session.client.recall(
+        query,
+        contact=contact,
+        kinds=kinds or (),
+        limit=limit,
+        token_budget=token_budget,
+        min_score=min_score,
+        as_of=as_of,
+        at_least=at_least,
+        visibility=cast("Visibility", visibility),
+        channels=channels or (),
+        explain=explain,
+    )
+    session.show(reply, lambda: show_recall(reply))
+
+
+def show_recall(reply: RecallReply) -> None:
+    """Print the results of a recall with what found them."""
+    if not reply.results:
+        output.say("Nothing is known about that.")
+        return
+    rows = [
+        (number, f"{result.relevance:.2f}", result.kind, _said(result), _found_by(result), result.id)
+        for number, result in enumerate(reply.results, start=1)
+    ]
+    output.table(f"at {reply.position}", ("#", "relevance", "kind", "text", "found by", "id"), rows)
+    if reply.truncated:
+        output.say("More was found than fits the limit or the token budget.")
+
+
+def _said(result: RecallResult) -> str:
+    prefix = " ".join(filter(None, (output.when(result.at), result.name or result.role)))
+    return f"{prefix}: {result.text}" if prefix else result.text
+
+
+def _found_by(result: RecallResult) -> str:
+    return ", ".join(f"{hit.channel} {hit.rank}" for hit in result.channels)
+
+
+@verb
+async def get(
+    session: Session,
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = "",
+    key: Annotated[str, typer.Option("--key", help="The newest live memory under this key.")] = "",
+    contact: Contact = "",
+    kind: KindOption = None,
+    at_least: AtLeast = "",
+) -> None:
+    """Show one memory, by id or by key."""
+    memory = await session.client.get(id, key=key, contact=contact, kind=cast("Kind | None", kind), at_least=at_least)
+    session.show(memory, lambda: show_memory(memory))
+
+
+def show_memory(memory: Memory) -> None:
+    """Print everything known about one memory."""
+    facts = {
+        "id": memory.id,
+        "text": memory.text,
+        "kind": " / ".join(filter(None, (memory.kind, memory.fact_type))),
+        "status": memory.status + (" (pinned)" if memory.pinned else ""),
+        "key": memory.key,
+        "contact": memory.contact or "agent-wide",
+        "session": memory.session,
+        "author": " ".join(filter(None, (memory.author, memory.author_type and f"({memory.author_type})"))),
+        "source": f"{memory.source}, confidence {memory.confidence:.2f}",
+        "recorded": output.when(memory.recorded_at),
+        "occurred": output.when(memory.occurred_at),
+        "valid": " to ".join(filter(None, (output.when(memory.valid_from), output.when(memory.valid_to)))),
+        "expires": output.when(memory.expires_at),
+        "superseded by": memory.superseded_by,
+        "position": memory.position,
+    }
+    output.table("Memory", ("field", "text"), [(name, value) for name, value in facts.items() if value])
+
+
+@verb
+async def list_memories(
+    session: Session,
+    *,
+    of_session: Annotated[str, typer.Option("--session", help="Only memories of this session.")] = "",
+    contact: Contact = "",
+    kind: KindOption = None,
+    status: Annotated[str, typer.Option("--status", help="live, superseded, forgotten, …, or all.")] = "live",
+    cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
+    as_of: Annotated[str, typer.Option("--as-of", help="As of this time.")] = "",
+    at_least: AtLeast = "",
+) -> None:
+    """List memories, newest first."""
+    reply = await session.client.list(
+        session=of_session,
+        contact=contact,
+        kind=cast("Kind | None", kind),
+        status=status,
+        cursor=cursor,
+        limit=limit,
+        as_of=as_of,
+        at_least=at_least,
+    )
+
+    def people() -> None:
+        show_memories(f"Memories at {reply.position}", reply.entries)
+        if reply.cursor:
+            output.say(f"More: --cursor {reply.cursor}")
+
+    session.show(reply, people)
+
+
+def show_memories(title: str, memories: Iterable[Memory]) -> None:
+    """Print memories, one a row."""
+    rows = [
+        (output.when(one.recorded_at), one.kind, one.status, one.key, one.contact, one.text, one.id) for one in memories
+    ]
+    output.table(title, ("recorded", "kind", "status", "key", "contact", "text", "id"), rows)
+
+
+@verb
+async def history(session: Session, id: MemoryId, at_least: AtLeast = "") -> None:
+    """Show every version of a memory and every event that touched it."""
+    reply = await session.client.history(id, at_least=at_least)
+
+    def people() -> None:
+        show_memories("Versions", reply.versions)
+        _show_events(reply.events)
+
+    session.show(reply, people)
+
+
+@verb
+async def why(session: Session, id: MemoryId, at_least: AtLeast = "") -> None:
+    """Show why a memory says what it says: versions, decisions, and what was said."""
+    reply = await session.client.why(id, at_least=at_least)
+    session.show(reply, lambda: show_why(reply))
+
+
+def show_why(reply: WhyReply) -> None:
+    """Print a memory with its versions, decisions and source lines."""
+    show_memory(reply.memory)
+    show_memories("Versions", reply.versions)
+    _show_events(reply.events)
+    if reply.sources:
+        rows = [(output.when(one.at), one.name or one.role, one.text or "(forgotten)", one.id) for one in reply.sources]
+        output.table("What was said", ("at", "who", "text", "id"), rows)
+
+
+def _show_events(events: Sequence[HistoryEvent]) -> None:
+    rows = [(output.when(one.at), one.topic, f"{one.by} ({one.by_type})", one.memory, one.position) for one in events]
+    output.table("Decisions", ("at", "event", "by", "memory", "position"), rows)
+
+
+@verb
+async def status(session: Session) -> None:
+    """Show positions and outstanding work of a --profile, or of the whole service."""
+    reply = await session.client.status(service=session.profile is None)
+    session.show(reply, lambda: _show_status(reply))
+
+
+def _show_status(reply: StatusReply) -> None:
+    facts = {
+        "version": reply.version,
+        "log": reply.log_position,
+        "applied": reply.applied,
+        "complete": reply.complete,
+        "pending": reply.pending,
+        "failed": reply.failed,
+        "profiles": reply.profiles or "",
+    }
+    output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
+    if reply.views:
+        rows = [
+            (one.view, one.generation, one.position, one.items, one.bytes, one.stopped or "running")
+            for one in reply.views
+        ]
+        output.table("Views", ("view", "generation", "position", "items", "bytes", "text"), rows)
+
+
+@verb
+async def profiles(session: Session) -> None:
+    """List the profiles you may use."""
+    reply = await session.client.profiles()
+    rows = [(one.name, output.when(one.created_at), one.messages, one.memories) for one in reply.profiles]
+    session.show(reply, lambda: output.table("Profiles", ("name", "created", "messages", "memories"), rows))

@@ -1,0 +1,95 @@
+"""What every verb does alike: take the common options, connect, and print for people or for scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Concatenate, ParamSpec
+
+import msgspec
+
+from gateways.cli import options, output
+from umbriel import InvalidInputError, Umbriel
+
+__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb"]
+
+DEFAULT_PROFILE = "default"
+#: The person at this machine; principals of agents are never used by the command line unless named.
+LOCAL = "local"
+
+P = ParamSpec("P")
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Which service to speak to: embedded in ``data``, or at ``nats``."""
+
+    data: Path | None = None
+    nats: str | None = None
+    principal: str = LOCAL
+
+    async def connect(self, profile: str) -> Umbriel:
+        """Return a client; in embedded mode it joins or starts the server of the data directory."""
+        if self.nats is None:
+            return await Umbriel.embedded(self.data, profile=profile, principal=self.principal)
+        if self.data is not None and "UMBRIEL_DATA" not in os.environ:
+            raise InvalidInputError("two places named", expected="--data or --nats", found="both")
+        password = os.environ.get("UMBRIEL_PASSWORD", "")
+        return await Umbriel.connect(self.nats, principal=self.principal, password=password, profile=profile)
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One run of a command: its client, the profile as it was given, and how to print."""
+
+    client: Umbriel
+    profile: str | None
+    json: bool
+
+    def show(self, reply: msgspec.Struct, people: Callable[[], None]) -> None:
+        """Print ``reply`` as JSON, or let ``people`` print it."""
+        if self.json:
+            output.write_json(reply)
+        else:
+            people()
+
+
+def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callable[..., None]:
+    """Make a command of an asynchronous function: its own parameters, then the options of every verb."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    def command(
+        *,
+        profile: str | None,
+        json: bool,
+        data: Path | None,
+        nats: str | None,
+        principal: str,
+        **arguments: object,
+    ) -> None:
+        async def work() -> None:
+            async with await Target(data, nats, principal).connect(profile or DEFAULT_PROFILE) as client:
+                await function(Session(client, profile, json), **arguments)  # type: ignore[arg-type, call-arg]
+
+        asyncio.run(work())
+
+    parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *_COMMON]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__name__ = function.__name__
+    command.__doc__ = function.__doc__
+    return command
+
+
+def _common(name: str, annotation: object, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+_COMMON = (
+    _common("profile", options.Profile, None),
+    _common("json", options.Json, default=False),
+    _common("data", options.Data, None),
+    _common("nats", options.Nats, None),
+    _common("principal", options.Principal, LOCAL),
+)

@@ -1,0 +1,109 @@
+"""Commands that write: remember, forget, rebuild."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+import typer
+
+from gateways.cli import output
+from gateways.cli.options import Contact, Time
+from gateways.cli.session import Session, verb
+from umbriel import InvalidInputError, Kind, RememberReply
+
+__all__ = ["forget", "rebuild", "remember"]
+
+
+@verb
+async def remember(
+    session: Session,
+    *,
+    content: Annotated[str, typer.Argument(help="What to remember, in one sentence.")],
+    key: Annotated[str, typer.Option("--key", help="A look-up name; other content under it supersedes.")] = "",
+    kind: Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")] = None,
+    fact_type: Annotated[str, typer.Option("--fact-type", help="preference, decision, skill, …")] = "",
+    contact: Contact = "",
+    agent: Annotated[bool, typer.Option("--agent", help="Agent-wide, whoever is spoken with.")] = False,
+    in_session: Annotated[str, typer.Option("--session", help="The session this came up in.")] = "",
+    occurred_at: Time = None,
+    valid_from: Time = None,
+    valid_to: Time = None,
+    expires_at: Time = None,
+    metadata: Annotated[str, typer.Option("--metadata", help="A JSON object of at most 4 KiB.")] = "",
+    wait: Annotated[bool, typer.Option("--wait", help="Return when it can be found by every channel.")] = False,
+) -> None:
+    """Remember one thing."""
+    scope: Literal["", "agent"] = "agent" if agent else ""
+    reply = await session.client.remember(
+        content,
+        key=key,
+        kind=cast("Kind | None", kind),
+        fact_type=fact_type,
+        contact=contact,
+        scope=scope,
+        session=in_session,
+        occurred_at=occurred_at,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        expires_at=expires_at,
+        metadata=_metadata(metadata),
+        wait=wait,
+    )
+    session.show(reply, lambda: output.say(_outcome(reply)))
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+    except msgspec.MsgspecError as error:
+        raise InvalidInputError("--metadata is not usable", expected="a JSON object", found=str(error)) from error
+
+
+def _outcome(reply: RememberReply) -> str:
+    memory = reply.memory.id
+    return {
+        "remembered": f"Remembered as {memory}.",
+        "superseded": f"Remembered as {memory}; it supersedes {reply.superseded}.",
+        "duplicate": f"Already known as {memory}; nothing was written.",
+        "repeated": f"This request was carried out before, as {memory}; nothing was written.",
+    }[reply.outcome]
+
+
+@verb
+async def forget(
+    session: Session,
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = "",
+    key: Annotated[str, typer.Option("--key", help="The live memory under this key.")] = "",
+    contact: Contact = "",
+    with_sources: Annotated[bool, typer.Option("--with-sources", help="Also the messages it rests on.")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Say what would go, and touch nothing.")] = False,
+) -> None:
+    """Forget a memory, by id or by key."""
+    reply = await session.client.forget(id, key=key, contact=contact, with_sources=with_sources, preview=preview)
+
+    def people() -> None:
+        verb_form = "Would forget" if reply.preview else "Forgot"
+        output.say(f"{verb_form} {', '.join(reply.touched) or 'nothing'}.")
+
+    session.show(reply, people)
+
+
+@verb
+async def rebuild(
+    session: Session,
+    views: Annotated[
+        list[str] | None, typer.Argument(help="vectors, keywords, ledger; all when none is named.")
+    ] = None,
+) -> None:
+    """Make a new generation of a profile's views from the log, and switch to it."""
+    with output.progress(shown=not session.json) as bar:
+        bar.add_task(f"rebuilding {session.client.profile}", total=None)
+        reply = await session.client.rebuild(views or ())
+    session.show(
+        reply,
+        lambda: output.say(
+            f"Generation {reply.generation} serves {session.client.profile}: "
+            f"{reply.events} events in {reply.seconds:.1f} s, at {reply.position}."
+        ),
+    )
