@@ -185,6 +185,6 @@ def _show(summary: IngestSummary) -> None:
     parts = [f"{summary.recorded} recorded, {summary.duplicate} duplicate, {summary.blocked} blocked"]
     if summary.skipped:
         parts.append(f"{summary.skipped} without text skipped")
-    if not summary.complete:
+    if summary.recorded and not summary.complete:
         parts.append("still being indexed; keyword recall finds them first")
     output.say("; ".join(parts) + ".")
