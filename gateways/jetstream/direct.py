@@ -1,0 +1,197 @@
+"""Reads: one message from the leader, many from any replica."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+import nats.errors
+from nats.aio.msg import Msg
+
+from domain.errors import UnavailableError
+from gateways.jetstream.connection import REQUEST_SECONDS, Connection, LostError
+from gateways.jetstream.errors import ServerError, translated
+from gateways.jetstream.wire import Entry, RawMessage, entry_from
+
+__all__ = ["Page", "StreamReader"]
+
+#: subjects the server resolves in one bulk read
+HEADS_PER_REQUEST = 1024
+#: messages and bytes of one page; the page bounds memory, not the answer
+PAGE_MESSAGES = 1000
+PAGE_BYTES = 4 * 1024**2
+#: seconds a read is repeated while the log cannot answer
+RETRY_SECONDS = 10.0
+_PAUSE = 0.1
+_NOT_FOUND = 404
+_NO_MESSAGE = 10037
+
+T = TypeVar("T")
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Part of an answer: its events in stream order, and whether the server has more."""
+
+    entries: list[Entry]
+    more: bool
+    up_to: int = 0
+
+
+class _Batch(msgspec.Struct, omit_defaults=True):
+    batch: int
+    max_bytes: int
+    seq: int = 0
+    next_by_subj: str = ""
+    multi_last: list[str] = []
+    up_to_seq: int = 0
+
+
+class _Get(msgspec.Struct, omit_defaults=True):
+    seq: int = 0
+    last_by_subj: str = ""
+    next_by_subj: str = ""
+
+
+class _Got(msgspec.Struct, frozen=True):
+    message: RawMessage
+
+
+class _State(msgspec.Struct, frozen=True):
+    last_seq: int
+
+
+class _Info(msgspec.Struct, frozen=True):
+    state: _State
+
+
+class StreamReader:
+    """Reads one stream. Every method raises UnavailableError when the log does not answer within 10 s."""
+
+    def __init__(self, connection: Connection, stream: str, prefix: str) -> None:
+        self._connection = connection
+        self._stream = stream
+        self._prefix = prefix
+
+    # -- from the leader ------------------------------------------------------------------------
+
+    async def last_of(self, subject: str) -> Entry | None:
+        """Return the last event of a subject as the leader has it, or None."""
+        return await self._message(_Get(last_by_subj=subject))
+
+    async def next_of(self, subject: str, start: int) -> Entry | None:
+        """Return the first event of a subject (or filter) at or after ``start``, or None."""
+        return await self._message(_Get(seq=max(start, 1), next_by_subj=subject))
+
+    async def last_sequence(self) -> int:
+        """Return the last sequence of the stream, 0 when it is empty."""
+        subject = f"$JS.API.STREAM.INFO.{self._stream}"
+        info = await self._again("reading the log's state", lambda: self._connection.call(subject, b"", _Info))
+        return info.state.last_seq
+
+    async def raw(self, get: bytes) -> RawMessage | None:
+        """Return a stored message by a MSG.GET request, or None."""
+        subject = f"$JS.API.STREAM.MSG.GET.{self._stream}"
+
+        async def read() -> RawMessage | None:
+            try:
+                return (await self._connection.call(subject, get, _Got)).message
+            except ServerError as error:
+                if error.err_code == _NO_MESSAGE or (error.code == _NOT_FOUND and not error.err_code):
+                    return None
+                raise
+
+        return await self._again("reading the log", read)
+
+    async def _message(self, get: _Get) -> Entry | None:
+        found = await self.raw(msgspec.json.encode(get))
+        if found is None:
+            return None
+        return entry_from(found.subject, found.seq, found.headers(), found.body(), self._prefix)
+
+    # -- from any replica -----------------------------------------------------------------------
+
+    async def after(self, subject: str, start: int, limit: int) -> Page:
+        """Return up to ``limit`` events of a subject filter from sequence ``start``, perhaps fewer than there are."""
+        batch = _Batch(batch=min(limit, PAGE_MESSAGES), max_bytes=PAGE_BYTES, seq=max(start, 1), next_by_subj=subject)
+        return await self._page(batch)
+
+    async def last_of_each(self, subjects: Sequence[str]) -> list[Entry]:
+        """Return the last event of each of up to 1,024 subjects that have one."""
+        found: list[Entry] = []
+        start = up_to = 0
+        while True:
+            batch = _Batch(
+                batch=HEADS_PER_REQUEST, max_bytes=PAGE_BYTES, seq=start, multi_last=list(subjects), up_to_seq=up_to
+            )
+            page = await self._page(batch)
+            found += page.entries
+            if not page.more or not page.entries:
+                return found
+            # The next page must see the same stream: a subject that moved on would be missed.
+            start, up_to = page.entries[-1].position + 1, page.up_to
+
+    async def _page(self, batch: _Batch) -> Page:
+        body = msgspec.json.encode(batch)
+        return await self._again("reading the log", lambda: self._read_page(body))
+
+    async def _read_page(self, body: bytes) -> Page:
+        entries: list[Entry] = []
+        connection = self._connection
+        reconnects = connection.reconnects
+        async with connection.replies(f"$JS.API.DIRECT.GET.{self._stream}", body) as queue:
+            while True:
+                try:
+                    async with asyncio.timeout(REQUEST_SECONDS if connection.reconnects == reconnects else _PAUSE):
+                        message = await queue.get()
+                except TimeoutError:
+                    raise nats.errors.TimeoutError from None
+                headers = message.headers or {}
+                status = headers.get("Status", "")
+                if status:
+                    return _last_page(status, headers, entries)
+                entries.append(self._entry(message, headers))
+
+    def _entry(self, message: Msg, headers: dict[str, str]) -> Entry:
+        position = int(headers["Nats-Sequence"])
+        return entry_from(headers["Nats-Subject"], position, headers, message.data, self._prefix)
+
+    # -- repeating ------------------------------------------------------------------------------
+
+    async def _again(self, doing: str, read: Callable[[], Awaitable[T]]) -> T:
+        """Repeat a read until it answers or 10 s have passed; a read changes nothing."""
+        deadline = time.monotonic() + RETRY_SECONDS
+        with translated(doing):
+            while True:
+                try:
+                    await self._connection.connected(deadline)
+                    return await read()
+                except nats.errors.ConnectionClosedError:
+                    raise
+                except (nats.errors.Error, ServerError) as error:
+                    if time.monotonic() + _PAUSE > deadline or _final(error):
+                        raise
+                except LostError:
+                    continue
+                await asyncio.sleep(_PAUSE)
+
+
+def _last_page(status: str, headers: dict[str, str], entries: list[Entry]) -> Page:
+    match status:
+        case "204":
+            return Page(
+                entries, int(headers.get("Nats-Num-Pending", "0")) > 0, int(headers.get("Nats-UpTo-Sequence", "0"))
+            )
+        case "404":
+            return Page(entries, more=False)
+        case "503":
+            raise nats.errors.NoRespondersError
+    found = headers.get("Description", "")
+    raise UnavailableError("the log refused a read", expected="a page of events", found=f"{status} {found}")
+
+
+def _final(error: Exception) -> bool:
+    # 4xx answers (a missing stream, a denied subject) do not change by asking again.
+    return isinstance(error, ServerError) and error.code < 500  # noqa: PLR2004 -- HTTP's classes

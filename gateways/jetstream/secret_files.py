@@ -1,0 +1,57 @@
+"""Passwords and the master key: small private files outside every export."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from domain.errors import DamagedError
+
+__all__ = ["MASTER_KEY_BYTES", "Secrets"]
+
+MASTER_KEY_BYTES = 32
+_PASSWORD_BYTES = 24
+
+
+class Secrets:
+    """The secrets of one data directory; directory mode 0700, files 0600."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def password(self, user: str) -> str:
+        """Return a user's password, made on first use."""
+        return self._get(f"{user}.password", secrets.token_urlsafe(_PASSWORD_BYTES).encode()).decode("ascii").strip()
+
+    def master_key(self) -> bytes:
+        """Return the 32 bytes every other key is wrapped under, made on first use."""
+        key = self._get("master.key", secrets.token_bytes(MASTER_KEY_BYTES))
+        if len(key) != MASTER_KEY_BYTES:
+            raise DamagedError(
+                "the master key is damaged", expected=f"{MASTER_KEY_BYTES} bytes", found=f"{len(key)} bytes"
+            )
+        return key
+
+    def _get(self, name: str, fresh: bytes) -> bytes:
+        path = self._directory / name
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return self._create(path, fresh)
+
+    def _create(self, path: Path, fresh: bytes) -> bytes:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Complete or not there at all, and never replaced: of two makers one wins, both read its file.
+        partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(fresh)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            pass
+        finally:
+            partial.unlink()
+        return path.read_bytes()

