@@ -18,7 +18,7 @@ from gateways.cli.options import Contact
 from gateways.cli.session import Session, verb
 from umbriel import FeedEvent, InvalidInputError, Umbriel, sequence_of
 
-__all__ = ["CloudEvent", "ExportSummary", "export", "feed"]
+__all__ = ["CloudEvent", "ExportSummary", "as_cloud_event", "export", "feed"]
 
 _PAGE = 500
 

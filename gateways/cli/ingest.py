@@ -18,7 +18,7 @@ from gateways.cli.session import DEFAULT_PROFILE, Session, verb
 from gateways.importers import Conversation, read_conversations
 from umbriel import InvalidInputError, Umbriel, sequence_of
 
-__all__ = ["IngestSummary", "ProfileSummary", "ingest"]
+__all__ = ["IngestSummary", "ProfileSummary", "Source", "by_profile", "ingest"]
 
 #: Profiles written at the same time; the conversations of one profile go in the file's order.
 _AT_ONCE = 4
@@ -79,10 +79,11 @@ async def ingest(
     One profile for each conversation's own name in the file, unless --profile is given.
     """
     found = _named(file.conversations, name, contact)
-    by_profile = _by_profile(found, session.profile)
     with output.progress(shown=not session.json) as bar:
         task = bar.add_task("recording", total=sum(len(one.messages) for one in found))
-        sent = await _send_all(session.client, by_profile, channel, lambda done: bar.advance(task, done))
+        sent = await _send_all(
+            session.client, by_profile(found, session.profile), channel, lambda done: bar.advance(task, done)
+        )
         complete = not wait or await _wait_all(session.client, sent, bar)
     summary = IngestSummary(
         recorded=sum(one.recorded for one in sent),
@@ -106,27 +107,34 @@ def _named(found: Sequence[Conversation], session: str, contact: str) -> list[Co
     ]
 
 
-def _by_profile(found: Sequence[Conversation], given: str | None) -> dict[str, list[Conversation]]:
+def by_profile(found: Sequence[Conversation], given: str | None) -> dict[str, list[Conversation]]:
+    """Return the conversations by profile: the one given, else the file's own name for each.
+
+    Where several named groups go into one profile, their sessions are told apart by those names.
+    """
+    apart = given is not None and len({one.profile_hint for one in found}) > 1
     profiles: dict[str, list[Conversation]] = {}
     for one in found:
-        profiles.setdefault(given or one.profile_hint or DEFAULT_PROFILE, []).append(one)
+        session = f"{one.profile_hint}/{one.session}" if apart and one.profile_hint and one.session else one.session
+        profile = given or one.profile_hint or DEFAULT_PROFILE
+        profiles.setdefault(profile, []).append(msgspec.structs.replace(one, session=session))
     return profiles
 
 
 async def _send_all(
-    client: Umbriel, by_profile: dict[str, list[Conversation]], channel: str, advance: Advance
+    client: Umbriel, profiles: dict[str, list[Conversation]], channel: str, advance: Advance
 ) -> list[ProfileSummary]:
     # Every name is checked before the first message is sent.
-    clients = {profile: client.for_profile(profile) for profile in by_profile}
+    clients = {profile: client.for_profile(profile) for profile in profiles}
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def send(profile: str) -> ProfileSummary:
         async with gate:
-            return await _send(clients[profile], by_profile[profile], channel, advance)
+            return await _send(clients[profile], profiles[profile], channel, advance)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(send(profile)) for profile in by_profile]
+            tasks = [group.create_task(send(profile)) for profile in profiles]
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from failed
     return [task.result() for task in tasks]
