@@ -11,5 +11,7 @@ __all__ = ["bench"]
 
 def bench(context: typer.Context) -> None:
     """Run a benchmark, as `bench retrieval --locomo FILE`; `bench --help` says which there are."""
-    code: int = importlib.import_module("gateways.bench").main(context.args)
-    raise typer.Exit(code)
+    benchmarks: typer.Typer = importlib.import_module("gateways.bench.cli").app
+    command = typer.main.get_command(benchmarks)
+    outcome = command.main(context.args, prog_name="umbriel bench", standalone_mode=False)
+    raise typer.Exit(outcome if isinstance(outcome, int) else 0)
