@@ -15,17 +15,19 @@ import msgspec
 import structlog
 from faststream import Path
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
-from umbriel.types import ErrorReply
 
 from domain.errors import InvalidInputError, RefusedError, UmbrielError
 from gateways.service.context import Caller
 from gateways.service.service import VERBS, Service
+from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "Api"]
 
 #: Header that marks a reply as an ErrorReply; its value is the error's code.
 ERROR_HEADER = "Umbriel-Error"
 _WORKERS = 64
+#: NATS carries 1 MiB a message; headers need some of it.
+_REPLY_BYTES = 1_000_000
 _FEED_WORKERS = 256
 _log = structlog.get_logger(__name__)
 
@@ -59,16 +61,7 @@ class Api:
         self.active += 1
         try:
             caller = self._caller(principal, message.reply_to)
-            reply = await self._service.call(verb, caller, profile, message.body)
-            body = msgspec.json.encode(reply)
-            limit = 1_000_000
-            if len(body) > limit:
-                raise InvalidInputError(
-                    "the reply is too large for one message; ask for less",
-                    expected=f"at most {limit} bytes",
-                    found=f"{len(body)} bytes",
-                )
-            return NatsResponse(body)
+            return NatsResponse(_encode(await self._service.call(verb, caller, profile, message.body)))
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
         except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
@@ -86,6 +79,17 @@ class Api:
                 "this reply subject is not the caller's inbox", expected=f"_INBOX_{principal}.…", found=reply_to[:80]
             )
         return caller
+
+
+def _encode(reply: msgspec.Struct) -> bytes:
+    body = msgspec.json.encode(reply)
+    if len(body) > _REPLY_BYTES:
+        raise InvalidInputError(
+            "the reply is too large for one message; ask for less",
+            expected=f"at most {_REPLY_BYTES} bytes",
+            found=f"{len(body)} bytes",
+        )
+    return body
 
 
 def _error(code: str, message: str, expected: str, found: str, *, retryable: bool) -> NatsResponse:

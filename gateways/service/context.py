@@ -10,7 +10,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 from eventsourcing.application import Application
-from umbriel.types import Visibility
 
 from domain.envelope import Actor
 from domain.errors import UnavailableError
@@ -23,6 +22,7 @@ from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
 from projections.directory import Directory
+from umbriel.types import Visibility
 
 __all__ = ["Caller", "Core"]
 
@@ -67,6 +67,10 @@ class Core:
         self.positions = positions
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
+
+    def close(self) -> None:
+        """Let running commands finish and take no more."""
+        self.threads.shutdown()
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         """Run a blocking function in the bounded pool."""

@@ -82,4 +82,3 @@ class EventReader:
     async def append(self, envelopes: Sequence[Envelope], *, expected: int | None) -> list[int]:
         """Append envelopes in one atomic step, each as the first (0) or any (None) of its subject."""
         return await self.log.append([await self.encode(one, expected=expected) for one in envelopes])
-

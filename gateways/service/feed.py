@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-
 import msgspec
-from umbriel.types import FeedEvent, FeedReply, FeedRequest
 
 from domain.envelope import Envelope
 from domain.errors import InvalidInputError
@@ -15,6 +13,7 @@ from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
 from gateways.service.validate import check_limit
+from umbriel.types import FeedEvent, FeedReply, FeedRequest
 
 __all__ = ["QUIET", "feed"]
 

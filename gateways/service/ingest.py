@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-from umbriel.types import IngestReply, IngestRequest, MessageOutcome
 
 from domain.conversation import Conversation
 from domain.envelope import Envelope
@@ -24,6 +23,7 @@ from domain.kinds import conversation_scope
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
 from gateways.service.validate import check_ingest
+from umbriel.types import IngestReply, IngestRequest, MessageOutcome
 
 __all__ = ["ingest"]
 
@@ -77,9 +77,7 @@ async def _attach_contact(core: Core, caller: Caller, profile: str, session: str
     )
 
 
-async def _record(
-    core: Core, caller: Caller, profile: str, session: str, request: IngestRequest
-) -> list[_Outcome]:
+async def _record(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> list[_Outcome]:
     secret = await core.events.secret(profile)
     for attempt in range(_ATTEMPTS):
         plan = await _plan(core, profile, secret, session, request)
@@ -117,9 +115,7 @@ def _envelope(caller: Caller, profile: str, secret: bytes, event: MessageRecorde
     )
 
 
-async def _plan(
-    core: Core, profile: str, secret: bytes, session: str, request: IngestRequest
-) -> list[_Planned]:
+async def _plan(core: Core, profile: str, secret: bytes, session: str, request: IngestRequest) -> list[_Planned]:
     bases = [base_message_id(session, message.role, message.content) for message in request.messages]
     seen = await _seen(core, profile, secret, Counter(bases))
     ordinals: Counter[str] = Counter()

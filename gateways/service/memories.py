@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
-
 from domain.addresses import address_of
 from domain.envelope import Envelope
 from domain.errors import InvalidInputError, NotFoundError
@@ -19,6 +17,7 @@ from gateways.service.context import Caller, Core
 from gateways.service.profiles import OpenProfile
 from gateways.service.show import show_version
 from gateways.service.validate import check_forget, check_remember
+from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
 
 __all__ = ["forget", "remember"]
 
@@ -132,9 +131,7 @@ async def _forget_memory(
         core,
         Memory,
         aggregate_id,
-        lambda one: one.forget(
-            caller.context(), with_sources=request.with_sources, request_id=request.request_id
-        ),
+        lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
     )
     gone = list(touched)
     for source in sources:

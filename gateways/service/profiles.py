@@ -22,7 +22,6 @@ from projections.generations import VIEWS, ViewSet, current_generations, next_ge
 __all__ = ["OpenProfile", "Profiles"]
 
 _CATCH_UP = 1_000
-_RETIRE_POLL = 0.02
 _log = structlog.get_logger(__name__)
 
 
@@ -36,6 +35,8 @@ class OpenProfile:
         self.indexing = Indexing(partial(keyed_id, secret), embedder.model, embedder.dimension)
         self.lock = asyncio.Lock()
         self.users = 0
+        self.unused = asyncio.Event()
+        self.unused.set()
         self.views: ViewSet
 
     def open_views(self) -> None:
@@ -77,10 +78,13 @@ class Profiles:
                 self._open[name] = profile
             self._open.move_to_end(name)
             profile.users += 1
+            profile.unused.clear()
         try:
             yield profile
         finally:
             profile.users -= 1
+            if not profile.users:
+                profile.unused.set()
             await self._close_idle()
 
     def _turn(self, name: str) -> asyncio.Lock:
@@ -156,8 +160,7 @@ class Profiles:
 
     async def _retire(self, old: OpenProfile | None, root: Path, generations: Mapping[str, str]) -> None:
         if old is not None:
-            while old.users:
-                await asyncio.sleep(_RETIRE_POLL)
+            await old.unused.wait()
             await asyncio.to_thread(old.views.close)
         await asyncio.to_thread(prune, root, generations)
 

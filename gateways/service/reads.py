@@ -7,6 +7,18 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
+
+from domain.errors import NotFoundError
+from domain.ids import check_profile, split_memory_id
+from domain.text import fold_key
+from gateways.service.access import Accesses
+from gateways.service.context import Core
+from gateways.service.profiles import OpenProfile
+from gateways.service.recalling import query_of, reply_of
+from gateways.service.show import show_event, show_memory, show_source
+from gateways.service.validate import check_get, check_list, check_recall
+from projections.ledger import MemoryRecord
+from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
     HistoryReply,
@@ -19,18 +31,6 @@ from umbriel.types import (
     Visibility,
     WhyReply,
 )
-
-from domain.errors import NotFoundError
-from domain.ids import check_profile, split_memory_id
-from domain.text import fold_key
-from gateways.service.access import Accesses
-from gateways.service.context import Core
-from gateways.service.profiles import OpenProfile
-from gateways.service.recalling import answer, query_of
-from gateways.service.show import show_event, show_memory, show_source
-from gateways.service.validate import check_get, check_list, check_recall
-from projections.ledger import MemoryRecord
-from projections.recall import recall as recall_views
 
 __all__ = ["get", "history", "list_memories", "recall", "why"]
 
@@ -73,11 +73,9 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
         position = core.applied(opened)
         now = datetime.now(UTC)
         found = await core.in_thread(
-            lambda: recall_views(
-                opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now
-            )
+            lambda: recall_views(opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now)
         )
-        reply = answer(core, found, request, position)
+        reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
         accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply
 

@@ -10,12 +10,12 @@ import asyncio
 import time
 
 import structlog
-from umbriel.types import RebuildReply, RebuildRequest
 
 from domain.errors import InvalidInputError, NotFoundError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from projections.generations import VIEWS, ViewSet, next_generation
+from umbriel.types import RebuildReply, RebuildRequest
 
 __all__ = ["rebuild"]
 

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from umbriel import types as wire
 
 from domain.errors import InvalidInputError
 from gateways.service import memories, reads
@@ -16,6 +15,7 @@ from gateways.service.feed import feed
 from gateways.service.ingest import ingest
 from gateways.service.rebuild import rebuild
 from gateways.service.status import profiles, status
+from umbriel import types as wire
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -51,7 +51,9 @@ class Service:
         try:
             request = msgspec.json.decode(body or b"{}", type=operation.request, strict=True)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidInputError(f"the {verb} request does not fit", expected=_fields(operation), found=str(error)) from error
+            raise InvalidInputError(
+                f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
+            ) from error
         return await operation.run(self, caller, profile, request)
 
 

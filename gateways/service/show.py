@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from umbriel.types import HistoryEvent, Memory, SourceLine
-
 from domain.memory import Version
 from projections.ledger import HistoryRecord, MemoryRecord, MessageRecord
+from umbriel.types import HistoryEvent, Memory, SourceLine
 
 __all__ = ["show_event", "show_memory", "show_source", "show_version"]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, StatusRequest, ViewStatus
-
 from domain.errors import NotFoundError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
+from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, StatusRequest, ViewStatus
 
 __all__ = ["SERVICE", "profiles", "status"]
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import msgspec
+
+from domain.errors import InvalidInputError
+from domain.settings import Limits
+from domain.text import check_name, check_text
 from umbriel.types import (
     ForgetRequest,
     GetRequest,
@@ -14,10 +18,6 @@ from umbriel.types import (
     RecallRequest,
     RememberRequest,
 )
-
-from domain.errors import InvalidInputError
-from domain.settings import Limits
-from domain.text import check_name, check_text
 
 __all__ = ["check_forget", "check_get", "check_ingest", "check_limit", "check_list", "check_recall", "check_remember"]
 

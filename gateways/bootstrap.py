@@ -1,0 +1,243 @@
+"""The composition root: joins log, views, workers and transports into one running service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+import structlog
+from faststream.nats import NatsBroker
+from faststream.security import SASLPlaintext
+from filelock import FileLock, Timeout
+
+from domain.envelope import Envelope
+from domain.errors import AlreadyRunningError, MismatchError
+from domain.ports import Embedder
+from domain.settings import Settings
+from gateways.api import Api
+from gateways.jetstream.connection import Connection, connect
+from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.log import Log
+from gateways.jetstream.server import NatsServer
+from gateways.jetstream.streams import StreamState, ensure_streams
+from gateways.jetstream.users import ANSWER, EMBEDDED, SERVICE
+from gateways.models.minilm import MiniLMEmbedder
+from gateways.service.context import Caller, Core
+from gateways.service.embedding import EmbeddingWorker
+from gateways.service.events import EventReader
+from gateways.service.positions import Positions
+from gateways.service.profiles import Profiles
+from gateways.service.reader import Reader
+from gateways.service.service import Service
+from projections.directory import Directory
+
+__all__ = ["Runtime", "running", "serve"]
+
+_log = structlog.get_logger(__name__)
+_IDLE_POLL = 1.0
+
+
+class Runtime(msgspec.Struct, frozen=True):
+    """A running service: where it listens, and the parts that a supervisor looks at."""
+
+    url: str
+    service: Service
+    api: Api
+    tasks: list[asyncio.Task[None]]
+
+
+@asynccontextmanager
+async def running(
+    data: Path,
+    *,
+    port: int | None = None,
+    nats: str | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+) -> AsyncIterator[Runtime]:
+    """Run the service on a data directory until the context ends.
+
+    Without ``nats`` an embedded server is started on the loopback interface. Raises AlreadyRunningError
+    when another process serves the directory or the port is taken, MismatchError when the streams are
+    not configured as they must be.
+    """
+    settings = settings or Settings()
+    async with AsyncExitStack() as stack:
+        stack.callback(_lock(data).release)
+        server = NatsServer(data, port=port or 0)
+        if nats is None:
+            await server.start()
+            stack.push_async_callback(server.stop)
+        url = nats or server.url
+        connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service")
+        stack.push_async_callback(connection.close)
+        state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
+        model = embedder or await asyncio.to_thread(MiniLMEmbedder)
+        core = await _core(stack, data, connection, state, server, settings, model)
+        service = Service(core)
+        tasks = _start_workers(stack, core, service)
+        api = await _start_api(stack, service, url, server.password(ANSWER))
+        yield Runtime(url, service, api, tasks)
+
+
+def _lock(data: Path) -> FileLock:
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(data / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise AlreadyRunningError(
+            f"another process serves {data}; use it, or stop it first", expected="a free data directory", found="a lock"
+        ) from None
+    return lock
+
+
+async def _core(
+    stack: AsyncExitStack,
+    data: Path,
+    connection: Connection,
+    state: StreamState,
+    server: NatsServer,
+    settings: Settings,
+    embedder: Embedder,
+) -> Core:
+    directory = Directory(data / "directory.sqlite")
+    stack.callback(directory.close)
+    _check_incarnation(directory, state)
+    log = Log(connection)
+    events = EventReader(log, KeyRing(connection, server.secrets.master_key()))
+    profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
+    stack.push_async_callback(profiles.close)
+    core = Core(
+        settings=settings,
+        events=events,
+        profiles=profiles,
+        reader=Reader(events, profiles, directory, batch=settings.reader_batch),
+        worker=EmbeddingWorker(events, profiles, embedder, batch=settings.embedding_batch),
+        directory=directory,
+        embedder=embedder,
+        positions=Positions(state.name, state.incarnation),
+    )
+    stack.callback(core.close)
+    return core
+
+
+def _check_incarnation(directory: Directory, state: StreamState) -> None:
+    """Refuse a log that is not the one this directory's views were made from, or is shorter than they are."""
+    known = directory.incarnation
+    if known and known != state.incarnation:
+        raise MismatchError(
+            "this data directory's views were made from another log; give the log its directory back, or delete "
+            "profiles/ and directory.sqlite in it to rebuild them from this log",
+            expected=f"incarnation {known}",
+            found=f"incarnation {state.incarnation}",
+        )
+    mark = directory.low_water_mark()
+    if mark > state.last_position:
+        raise MismatchError(
+            "the log is shorter than what the views have seen; restore it, or delete profiles/ and "
+            "directory.sqlite in the data directory to go on with what is left",
+            expected=f"at least {mark} events",
+            found=f"{state.last_position} events",
+        )
+    directory.incarnation = state.incarnation
+
+
+def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[asyncio.Task[None]]:
+    def wake(envelopes: list[Envelope]) -> None:
+        for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
+            core.worker.wake(profile)
+
+    core.reader.listeners.append(wake)
+    for record in core.directory.profiles():
+        core.worker.wake(record.name)
+    stack.push_async_callback(service.accesses.flush)
+    work: dict[str, Coroutine[None, None, None]] = {
+        "reader": core.reader.run(),
+        "embedding": core.worker.run(),
+        "accesses": service.accesses.run(core.settings.access_flush_seconds),
+    }
+    tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
+    stack.push_async_callback(_cancel, tasks)
+    return tasks
+
+
+#: Categories whose events may leave something to embed.
+_EMBEDDED = frozenset({"message", "memory"})
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _start_api(stack: AsyncExitStack, service: Service, url: str, password: str) -> Api:
+    broker = NatsBroker(
+        url,
+        security=SASLPlaintext(username=ANSWER, password=password, use_ssl=False),
+        inbox_prefix=f"_INBOX_{ANSWER}",
+        max_reconnect_attempts=-1,
+        logger=None,
+    )
+    callers = {principal.name: Caller(principal.name, principal.type) for principal in EMBEDDED}
+    api = Api(service, callers, broker)
+    await broker.start()
+    stack.push_async_callback(broker.stop)
+    return api
+
+
+async def serve(data: Path, *, port: int | None = None, nats: str | None = None, exit_when_idle: bool = False) -> None:
+    """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    settings = Settings()
+    async with running(data, port=port, nats=nats, settings=settings) as runtime:
+        endpoint = data / "endpoint.json"
+        _publish_endpoint(endpoint, runtime.url)
+        _log.info("serving", url=runtime.url, data=str(data))
+        try:
+            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, settings)):
+                _check_tasks(runtime.tasks)
+                await _wait(stop, _IDLE_POLL)
+        finally:
+            endpoint.unlink(missing_ok=True)
+    _log.info("stopped")
+
+
+def _publish_endpoint(path: Path, url: str) -> None:
+    body = msgspec.json.encode({"url": url, "pid": os.getpid(), "version": version("umbriel-server")})
+    temporary = path.with_suffix(".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(body)
+    temporary.replace(path)
+
+
+def _is_idle(runtime: Runtime, settings: Settings) -> bool:
+    quiet = time.monotonic() - runtime.api.last_request
+    return not runtime.api.active and runtime.service.core.worker.idle and quiet > settings.idle_seconds
+
+
+def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:
+    """A worker never ends by itself; one that did takes the service down with its reason."""
+    for task in tasks:
+        if task.done():
+            task.result()
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,71 @@
+"""From a recall request to a query over the views, and from their answer to the reply."""
+
+from __future__ import annotations
+
+import msgspec
+
+from domain.settings import Limits
+from gateways.service.positions import Positions
+from projections.recall import RecallAnswer, RecallHit, RecallQuery
+from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
+
+__all__ = ["query_of", "reply_of"]
+
+#: Characters a token stands for; the estimate by content comes with the context call.
+_CHARS_PER_TOKEN = 3.5
+
+
+def query_of(request: RecallRequest) -> RecallQuery:
+    """Return the query that a request asks of the views."""
+    return RecallQuery(
+        text=request.query,
+        contact=request.contact,
+        kinds=frozenset(request.kinds),
+        channels=frozenset(request.channels),
+        limit=request.limit,
+        min_score=request.min_score,
+    )
+
+
+def reply_of(
+    answer: RecallAnswer, request: RecallRequest, *, positions: Positions, position: int, limits: Limits
+) -> RecallReply:
+    """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
+    results: list[RecallResult] = []
+    size, tokens = 0, 0.0
+    for hit in answer.results:
+        result = _result(hit, positions)
+        size += len(msgspec.json.encode(result))
+        tokens += len(result.text) / _CHARS_PER_TOKEN
+        if size > limits.reply_bytes or (request.token_budget is not None and tokens > request.token_budget):
+            break
+        results.append(result)
+    return RecallReply(
+        results=results,
+        position=positions.show(position),
+        truncated=answer.truncated or len(results) < len(answer.results),
+        channels=answer.channels if request.explain else {},
+    )
+
+
+def _result(hit: RecallHit, positions: Positions) -> RecallResult:
+    item = hit.item
+    return RecallResult(
+        id=item.id,
+        text=item.text,
+        kind=item.kind,
+        score=hit.score,
+        relevance=hit.relevance,
+        position=positions.show(item.position),
+        key=item.key,
+        contact=item.contact,
+        session=item.session,
+        role=item.role,
+        name=item.name,
+        confidence=item.confidence,
+        source=item.source,
+        sources=list(item.sources),
+        recorded_at=item.recorded_at,
+        at=item.at,
+        channels=[ChannelHit(channel=f.channel, rank=f.rank, score=f.score, weight=f.weight) for f in hit.channels],
+    )
