@@ -1,0 +1,123 @@
+"""What a run found, as one Struct: scores by category and in total, for turns and for sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from gateways.bench.locomo import Sample
+from gateways.bench.metrics import mean, percentile, score
+from gateways.bench.run import Answer, Measured
+
+__all__ = ["ADVERSARIAL", "Group", "IndexFigures", "QueryFigures", "Report", "make_report"]
+
+#: Questions about things that were never said; totals show them apart.
+ADVERSARIAL = "5"
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """The mean scores, in per cent, of ``questions`` questions that count alike."""
+
+    name: str
+    questions: int
+    scores: dict[str, float]
+
+
+class IndexFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """How long loading took: from the first message sent until every view was complete."""
+
+    messages: int
+    recorded: int
+    seconds: float
+    messages_per_second: float
+
+
+class QueryFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds per question, one after the other, through the public API."""
+
+    questions: int
+    p50_ms: float
+    p95_ms: float
+    mean_ms: float
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. ``turns`` and ``sessions`` end with the totals: without category 5, then with it.
+
+    ``skipped`` questions had no evidence that names a turn; ``unresolved`` entries of evidence name none.
+    """
+
+    benchmark: str
+    file: str
+    version: str
+    conversations: int
+    skipped: int
+    unresolved: list[str]
+    turns: list[Group]
+    sessions: list[Group]
+    index: IndexFigures
+    query: QueryFigures
+
+    def total(self, level: str, *, adversarial: bool) -> Group:
+        """Return the total of ``turns`` or ``sessions``, with or without category 5."""
+        groups = self.sessions if level == "sessions" else self.turns
+        return groups[-1] if adversarial else groups[-2]
+
+
+def make_report(file: Path, samples: Sequence[Sample], runs: Sequence[Measured], version: str) -> Report:
+    """Return the report of a run over ``samples``."""
+    answers = list(chain.from_iterable(run.answers for run in runs))
+    return Report(
+        benchmark="locomo",
+        file=file.name,
+        version=version,
+        conversations=len(samples),
+        skipped=sum(sample.skipped for sample in samples),
+        unresolved=[f"{sample.name} {entry}" for sample in samples for entry in sample.unresolved],
+        turns=_groups(answers, lambda answer: score(answer.turns, answer.question.evidence)),
+        sessions=_groups(answers, lambda answer: score(answer.sessions, answer.evidence_sessions)),
+        index=_index(runs),
+        query=_query([answer.seconds for answer in answers]),
+    )
+
+
+def _groups(answers: Sequence[Answer], scored: Callable[[Answer], dict[str, float]]) -> list[Group]:
+    found = [(answer.question.category, scored(answer)) for answer in answers]
+    categories = sorted({category for category, _ in found})
+    return [
+        *(_group(category, (scores for own, scores in found if own == category)) for category in categories),
+        _group("total 1-4", (scores for own, scores in found if own != ADVERSARIAL)),
+        _group("total 1-5", (scores for _, scores in found)),
+    ]
+
+
+def _group(name: str, scores: Iterable[dict[str, float]]) -> Group:
+    members = list(scores)
+    return Group(
+        name=name,
+        questions=len(members),
+        scores={metric: round(100 * value, 2) for metric, value in mean(members).items()},
+    )
+
+
+def _index(runs: Sequence[Measured]) -> IndexFigures:
+    messages = sum(run.messages for run in runs)
+    seconds = sum(run.index_seconds for run in runs)
+    return IndexFigures(
+        messages=messages,
+        recorded=sum(run.recorded for run in runs),
+        seconds=round(seconds, 3),
+        messages_per_second=round(messages / seconds, 1) if seconds else 0.0,
+    )
+
+
+def _query(seconds: Sequence[float]) -> QueryFigures:
+    return QueryFigures(
+        questions=len(seconds),
+        p50_ms=round(1000 * percentile(seconds, 50), 2),
+        p95_ms=round(1000 * percentile(seconds, 95), 2),
+        mean_ms=round(1000 * sum(seconds) / len(seconds), 2) if seconds else 0.0,
+    )

@@ -1,0 +1,72 @@
+"""How a run looks to people: tables on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gateways.bench.metrics import NAMES
+from gateways.bench.report import Group, Report
+
+__all__ = ["note", "progress", "show"]
+
+_PIPE_WIDTH = 120
+_SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
+
+
+def show(report: Report) -> None:
+    """Print a report: turns, sessions, and what it cost."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console.print(_table(f"LoCoMo turns, {report.file}, per cent", NAMES, report.turns))
+    console.print(_table("LoCoMo sessions, per cent", _SESSION_METRICS, report.sessions))
+    for line in _lines(report):
+        console.print(line)
+
+
+def progress() -> Progress:
+    """Return a progress display on stderr; nothing where stderr is no terminal."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def note(bar: Progress, text: str) -> None:
+    """Write one line to stderr, above the bars where there are any."""
+    bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(title: str, metrics: Sequence[str], groups: Iterable[Group]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    table.add_column("category", no_wrap=True)
+    for name in ("n", *metrics):
+        table.add_column(name, justify="right", no_wrap=True)
+    for group in groups:
+        cells = [f"{group.scores[name]:.1f}" if name in group.scores else "-" for name in metrics]
+        style = "bold" if group.name.startswith("total") else ""
+        table.add_row(group.name, str(group.questions), *cells, style=style)
+    return table
+
+
+def _lines(report: Report) -> Iterable[str]:
+    index, query = report.index, report.query
+    yield (
+        f"index: {index.messages} messages ({index.recorded} new) in {index.seconds:.1f} s "
+        f"until complete, {index.messages_per_second:.0f}/s"
+    )
+    yield f"query: {query.questions} questions, p50 {query.p50_ms:.1f} ms, p95 {query.p95_ms:.1f} ms"
+    if report.skipped or report.unresolved:
+        yield (
+            f"left out: {report.skipped} questions without evidence that can be found; "
+            f"{len(report.unresolved)} entries of evidence name no turn"
+        )
