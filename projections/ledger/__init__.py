@@ -16,7 +16,7 @@ from projections.ledger.records import (
     Page,
     Pending,
 )
-from projections.ledger.segments import query_segments
+from projections.ledger.segments import query_segments, query_words
 from projections.ledger.view import Ledger
 
 __all__ = [
@@ -34,4 +34,5 @@ __all__ = [
     "Page",
     "Pending",
     "query_segments",
+    "query_words",
 ]

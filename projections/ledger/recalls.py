@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from projections.ledger import rows
@@ -14,14 +14,19 @@ __all__ = ["RecallQueries"]
 _LIVE_MEMORIES = f"""{rows.LIVE_MEMORY} WHERE m.id IN (SELECT value FROM json_each(?))
     AND m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?)"""
 _LIVE_MESSAGES = f"{rows.LIVE_MESSAGE} WHERE m.id IN (SELECT value FROM json_each(?)) AND m.forgotten = 0"
-_KEY_HITS = """
-SELECT k.memory, count(*) * 1.0 / k.segments, m.position
-FROM key_segments k JOIN memories m ON m.id = k.memory
-WHERE k.segment IN (SELECT value FROM json_each(?)) AND m.status = 'live'
-    AND (m.expires_at IS NULL OR m.expires_at > ?)
+_MATCHES = """m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?)
     AND (? OR m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AND ?)
-    AND (? OR m.kind IN (SELECT value FROM json_each(?)))
+    AND (? OR m.kind IN (SELECT value FROM json_each(?)))"""
+_KEY_HITS = f"""
+SELECT k.memory, count(*) * 1.0 / k.segments, count(*), m.position
+FROM key_segments k JOIN memories m ON m.id = k.memory
+WHERE k.segment IN (SELECT value FROM json_each(?)) AND {_MATCHES}
 GROUP BY k.memory ORDER BY 2 DESC, m.position DESC LIMIT ?
+"""
+_KEYED = f"""
+SELECT m.id FROM memories m
+WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AND {_MATCHES}
+ORDER BY m.position DESC
 """
 
 
@@ -54,18 +59,22 @@ class RecallQueries:
         """Return live memories with a key segment among ``segments``: largest share first, then newest."""
         if not segments:
             return []
-        parameters = (
-            rows.array(segments),
-            micros(now),
-            scopes is None,
-            rows.array(scope for scope in scopes or () if scope is not None),
-            None in (scopes or ()),
-            kinds is None,
-            rows.array(sorted(kinds or ())),
-            limit,
-        )
+        parameters = (rows.array(segments), *_filter(now, scopes, kinds), limit)
         with self._store.read() as db:
             return [KeyHit(*row) for row in db.execute(_KEY_HITS, parameters)]
+
+    def keyed(
+        self,
+        folded_keys: Iterable[str],
+        *,
+        now: datetime,
+        scopes: Sequence[str | None] | None = None,
+        kinds: frozenset[str] | None = None,
+    ) -> list[str]:
+        """Return the live memories under exactly these folded keys, newest first."""
+        parameters = (rows.array(folded_keys), *_filter(now, scopes, kinds))
+        with self._store.read() as db:
+            return [row[0] for row in db.execute(_KEYED, parameters)]
 
     def message(self, message: str) -> MessageRecord | None:
         """Return one message, or None."""
@@ -122,3 +131,14 @@ class RecallQueries:
         with self._store.read() as db:
             (found,) = db.execute(sql).fetchone()
         return bool(found)
+
+
+def _filter(now: datetime, scopes: Sequence[str | None] | None, kinds: frozenset[str] | None) -> tuple[object, ...]:
+    return (
+        micros(now),
+        scopes is None,
+        rows.array(scope for scope in scopes or () if scope is not None),
+        None in (scopes or ()),
+        kinds is None,
+        rows.array(sorted(kinds or ())),
+    )

@@ -157,10 +157,11 @@ class Live(msgspec.Struct, frozen=True):
 
 
 class KeyHit(msgspec.Struct, frozen=True):
-    """A live memory whose key has segments among the tokens; ``share`` of them, in (0, 1]."""
+    """A live memory with ``matched`` of its key's segments among those asked for; ``share`` is in (0, 1]."""
 
     id: str
     share: float
+    matched: int
     position: int
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from domain.text import fold_key
 
-__all__ = ["key_segments", "query_segments"]
+__all__ = ["key_segments", "query_segments", "query_words"]
 
 # Words that carry no subject: a key segment among them matches nothing.
 _FUNCTION_WORDS = frozenset(
@@ -25,6 +25,11 @@ def key_segments(key: str) -> tuple[str, ...]:
     """Return the distinct segments of a key: runs of letters, marks and digits of its folded form."""
     found = dict.fromkeys(_runs(fold_key(key)))
     return tuple(segment for segment in found if segment not in _FUNCTION_WORDS)
+
+
+def query_words(query: str) -> tuple[str, ...]:
+    """Return the distinct words of a query without function words, folded as keys are."""
+    return key_segments(query)
 
 
 def query_segments(query: str) -> tuple[str, ...]:

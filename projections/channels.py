@@ -1,0 +1,207 @@
+"""The channels of recall: which are asked, within which scope, and their hits with the dead ones left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from domain.errors import InvalidInputError
+from domain.indexing import AGENT_TOKEN, contact_token
+from domain.text import fold_key
+from projections.fusion import Candidate, ChannelHits
+from projections.ledger import Ledger, LiveItem, query_segments
+from projections.recall_types import Channel, RecallQuery, RecallSettings
+
+__all__ = ["Embed", "Gathered", "Plan", "Views", "gather", "plan"]
+
+_MEMORY_KINDS = frozenset({"fact", "event", "instruction", "task"})
+_MESSAGE = frozenset({"message"})
+_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword")
+_SCALES = {"vector": "vector", "message_vector": "vector", "keyword": "keyword", "message_keyword": "keyword"}
+# What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
+_MARGIN = 16
+_GROWTH = 4
+
+Embed = Callable[[str], bytes]
+Q_contra = TypeVar("Q_contra", contravariant=True)
+Q = TypeVar("Q")
+
+
+class _Hit(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+
+
+class _Index(Protocol[Q_contra]):
+    @property
+    def position(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    def search(
+        self, query: Q_contra, k: int, /, *, kinds: frozenset[str] | None, scopes: frozenset[str] | None
+    ) -> Sequence[_Hit]: ...
+
+
+class Views(Protocol):
+    """One profile's views, as recall needs them."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Decides liveness and scope."""
+
+    @property
+    def vectors(self) -> _Index[bytes]:
+        """Cosines of unit vectors."""
+
+    @property
+    def keywords(self) -> _Index[str]:
+        """BM25."""
+
+
+class _Scope(msgspec.Struct, frozen=True):
+    """Who may be heard: contacts of memories, and filter tokens of both; None is everyone."""
+
+    contact: str
+    contacts: tuple[str | None, ...] | None
+    memories: frozenset[str] | None
+    messages: frozenset[str] | None
+
+    def allows(self, item: LiveItem) -> bool:
+        """Whether the item is in scope in the snapshot it was read from."""
+        if self.contact == "*":
+            return True
+        return item.contact == self.contact or (item.kind != "message" and not item.contact)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The channels to ask with their settings, and what is known before the indexes are searched."""
+
+    scope: _Scope
+    kinds: frozenset[str]
+    channels: dict[str, Channel]
+    keys: list[Candidate]
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """Live hits of every channel, the items behind them, and the lowest position of the views."""
+
+    channels: list[ChannelHits]
+    items: dict[str, LiveItem]
+    position: int
+
+
+def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: datetime) -> Plan:
+    """Return which channels a query asks, and the hits of the exact-key channel."""
+    _check(request.channels, frozenset(_CHANNELS), "channel")
+    _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
+    kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
+    scope = _scope(ledger, request.contact)
+    channels = {
+        name: channel
+        for name in request.channels or _CHANNELS
+        if (channel := getattr(settings, name)).weight > 0 and _has_subject(name, kinds, scope)
+    }
+    keys = _keys(ledger, request, scope, kinds & _MEMORY_KINDS, channels["key"].depth, now) if "key" in channels else []
+    return Plan(scope, kinds, channels, keys)
+
+
+def _check(asked: frozenset[str], known: frozenset[str], what: str) -> None:
+    if unknown := sorted(asked - known):
+        raise InvalidInputError(f"unknown {what}", expected=", ".join(sorted(known)), found=", ".join(unknown)[:80])
+
+
+def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
+    if channel.startswith("message"):
+        return "message" in kinds and scope.messages != frozenset()
+    searched = _MEMORY_KINDS - {"task"} if channel == "vector" else _MEMORY_KINDS
+    return bool(kinds & searched)
+
+
+def _scope(ledger: Ledger, contact: str) -> _Scope:
+    if contact == "*":
+        return _Scope(contact, None, None, None)
+    if not contact and not ledger.has_contacts():
+        return _Scope(contact, (None,), None, None)
+    tokens = frozenset({AGENT_TOKEN, contact_token(contact or None)})
+    contacts = (contact, None) if contact else (None,)
+    return _Scope(contact, contacts, tokens, ledger.session_tokens(contact))
+
+
+def _keys(
+    ledger: Ledger, request: RecallQuery, scope: _Scope, kinds: frozenset[str], depth: int, now: datetime
+) -> list[Candidate]:
+    segments = query_segments(request.text)
+    found = ledger.keys_matching(segments, now=now, scopes=scope.contacts, kinds=kinds, limit=depth)
+    scores = dict.fromkeys(ledger.keyed(map(fold_key, request.keys), now=now, scopes=scope.contacts, kinds=kinds), 1.0)
+    for hit in found:
+        scores.setdefault(hit.id, hit.share)
+    return [Candidate(id_, score) for id_, score in sorted(scores.items(), key=lambda one: -one[1])][:depth]
+
+
+class _Search:
+    """One index channel: grows what it fetches until enough of it is live, or nothing is left."""
+
+    def __init__(self, name: str, depth: int, fetch: Callable[[int], Sequence[_Hit]]) -> None:
+        self.name = name
+        self.depth = depth
+        self._fetch = fetch
+        self._k = depth + _MARGIN
+        self.hits: Sequence[_Hit] = fetch(self._k)
+
+    def live(self, items: dict[str, LiveItem]) -> list[Candidate]:
+        """Return the live hits, at most ``depth``."""
+        return [Candidate(hit.id, hit.score) for hit in self.hits if hit.id in items][: self.depth]
+
+    def refill(self, items: dict[str, LiveItem]) -> bool:
+        """Fetch more when dead hits took places that live ones might fill; returns whether it did."""
+        if len(self.hits) < self._k or len(self.live(items)) >= self.depth:
+            return False
+        self._k *= _GROWTH
+        self.hits = self._fetch(self._k)
+        return True
+
+
+def gather(views: Views, planned: Plan, request: RecallQuery, embed: Embed, now: datetime) -> Gathered:
+    """Search every planned channel and keep what is live and in scope, all seen in one ledger snapshot."""
+    position = min(views.vectors.position, views.keywords.position)
+    searches = _searches(views, planned, request.text, embed)
+    while True:
+        ids = dict.fromkeys(hit.id for hits in (planned.keys, *(s.hits for s in searches)) for hit in hits)
+        seen = views.ledger.live(list(ids), now)
+        items = {id_: item for id_, item in seen.items.items() if planned.scope.allows(item)}
+        grown = [search.refill(items) for search in searches]
+        if not any(grown):
+            break
+    found = {search.name: search.live(items) for search in searches}
+    found["key"] = [hit for hit in planned.keys if hit.id in items]
+    channels = [
+        ChannelHits(channel=name, weight=channel.weight, hits=found.get(name, ()), scale=_SCALES.get(name, ""))
+        for name, channel in planned.channels.items()
+    ]
+    used = {hit.id for channel in channels for hit in channel.hits}
+    return Gathered(channels, {id_: items[id_] for id_ in used}, min(position, seen.position))
+
+
+def _searches(views: Views, planned: Plan, text: str, embed: Embed) -> list[_Search]:
+    vector = embed(text) if any("vector" in name for name in planned.channels) and views.vectors.count else None
+    searches = []
+    for name, channel in planned.channels.items():
+        messages = name.startswith("message")
+        kinds = _MESSAGE if messages else planned.kinds & _MEMORY_KINDS
+        scopes = planned.scope.messages if messages else planned.scope.memories
+        if "vector" in name and vector is not None:
+            searches.append(_Search(name, channel.depth, _searching(views.vectors, vector, kinds, scopes)))
+        elif "keyword" in name and views.keywords.count:
+            searches.append(_Search(name, channel.depth, _searching(views.keywords, text, kinds, scopes)))
+    return searches
+
+
+def _searching(
+    index: _Index[Q], query: Q, kinds: frozenset[str], scopes: frozenset[str] | None
+) -> Callable[[int], Sequence[_Hit]]:
+    return lambda k: index.search(query, k, kinds=kinds, scopes=scopes)

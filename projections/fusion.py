@@ -1,0 +1,145 @@
+"""Fusion: one order from several channels. Pure functions over ranked hits.
+
+Two methods behind one signature: `score_sum` adds each channel's min-max normalised score times its weight
+(the best measured; the default), `reciprocal_rank` adds weight / (k + rank) (Cormack et al., SIGIR 2009).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+__all__ = [
+    "Candidate",
+    "ChannelHits",
+    "Found",
+    "Fused",
+    "Fusion",
+    "confidence_factor",
+    "fuse",
+    "reciprocal_rank",
+    "score_sum",
+]
+
+#: Evidence closer than this is equal: sums of the same numbers may differ in their last bits.
+_DIGITS = 9
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One hit of a channel with the channel's own score."""
+
+    id: str
+    score: float
+
+
+class ChannelHits(msgspec.Struct, frozen=True, kw_only=True):
+    """One channel's live hits, best first.
+
+    Channels with the same ``scale`` are normalised together, so that a lone bad hit of one is not taken for as
+    good as the best of the other; an empty ``scale`` means that scores are in [0, 1] already.
+    """
+
+    channel: str
+    weight: float
+    hits: Sequence[Candidate]
+    scale: str = ""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """How one channel found an item: its rank from 1, its own score, and the channel's weight."""
+
+    channel: str
+    rank: int
+    score: float
+    weight: float
+
+
+class Fused(msgspec.Struct, frozen=True):
+    """An item with its fused score, and the channels that found it."""
+
+    id: str
+    score: float
+    found: tuple[Found, ...]
+
+
+#: Evidence by id.
+Fusion = Callable[[Sequence[ChannelHits]], dict[str, float]]
+
+
+def confidence_factor(confidence: float) -> float:
+    """Return 0.8 + 0.2 × confidence, in [0.8, 1]: it orders equal evidence and outweighs no clear lead."""
+    return 0.8 + 0.2 * min(1.0, max(0.0, confidence))
+
+
+def reciprocal_rank(k: float = 60.0) -> Fusion:
+    """Return the fusion score(d) = Σ weight / (k + rank); a smaller ``k`` favours the first ranks."""
+
+    def evidence(channels: Sequence[ChannelHits]) -> dict[str, float]:
+        total: dict[str, float] = defaultdict(float)
+        for channel in channels:
+            for rank, hit in enumerate(channel.hits, 1):
+                total[hit.id] += channel.weight / (k + rank)
+        return dict(total)
+
+    return evidence
+
+
+def score_sum(depth: int = 100) -> Fusion:
+    """Return the fusion score(d) = Σ weight × (s - low) / (high - low).
+
+    The range goes from the best to the ``depth``-th best score of all channels on one scale.
+    """
+
+    def evidence(channels: Sequence[ChannelHits]) -> dict[str, float]:
+        ranges = _ranges(channels, depth)
+        total: dict[str, float] = defaultdict(float)
+        for channel in channels:
+            low, high = ranges[channel.scale]
+            for hit in channel.hits:
+                total[hit.id] += channel.weight * _normalised(hit.score, low, high)
+        return dict(total)
+
+    return evidence
+
+
+def _ranges(channels: Sequence[ChannelHits], depth: int) -> dict[str, tuple[float, float]]:
+    scores: dict[str, list[float]] = defaultdict(list)
+    for channel in channels:
+        scores[channel.scale].extend(hit.score for hit in channel.hits)
+    ranges = {"": (0.0, 1.0)}
+    for scale, values in scores.items():
+        best = sorted(values, reverse=True)[:depth]
+        if scale and best:
+            ranges[scale] = (best[-1], best[0])
+        elif scale:
+            ranges[scale] = (0.0, 1.0)
+    return ranges
+
+
+def _normalised(score: float, low: float, high: float) -> float:
+    if high <= low:
+        return 1.0 if score >= high else 0.0
+    return min(1.0, max(0.0, (score - low) / (high - low)))
+
+
+def fuse(
+    channels: Sequence[ChannelHits],
+    method: Fusion,
+    *,
+    factors: Mapping[str, float],
+    positions: Mapping[str, int],
+) -> list[Fused]:
+    """Return every item best first: evidence × factor, then the newer by position, then the id.
+
+    ``factors`` and ``positions`` have an entry for every id among the hits.
+    """
+    found: dict[str, list[Found]] = defaultdict(list)
+    for channel in channels:
+        for rank, hit in enumerate(channel.hits, 1):
+            found[hit.id].append(Found(channel.channel, rank, hit.score, channel.weight))
+    fused = [
+        Fused(id_, round(score * factors[id_], _DIGITS), tuple(found[id_])) for id_, score in method(channels).items()
+    ]
+    return sorted(fused, key=lambda one: (-one.score, -positions[one.id], one.id))

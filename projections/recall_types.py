@@ -1,0 +1,82 @@
+"""What recall is asked and what it answers, and every constant it uses."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from projections.fusion import Found
+from projections.ledger import LiveItem
+
+__all__ = ["Channel", "RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings"]
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """A way of finding: its weight in the fusion (0 switches it off) and how many hits it contributes."""
+
+    weight: float
+    depth: int = 100
+
+
+class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How channels are weighed. The defaults are the ones that measured best; `classic` is the model's own set."""
+
+    fusion: Literal["score_sum", "reciprocal_rank"] = "score_sum"
+    #: k of reciprocal rank fusion
+    rank_constant: float = 60.0
+    #: how many of the best scores of one index span the range that scores are normalised to
+    scale_depth: int = 100
+    key: Channel = Channel(0.75)
+    vector: Channel = Channel(0.5)
+    keyword: Channel = Channel(0.5)
+    message_vector: Channel = Channel(0.45)
+    message_keyword: Channel = Channel(0.45)
+    #: largest part of the results that may be messages while memories are left
+    message_share: float = 1.0
+
+    @classmethod
+    def classic(cls) -> RecallSettings:
+        """Reciprocal ranks with k = 60, weights 1 / 1 / 1.5, fifteen keyword hits."""
+        return cls(
+            fusion="reciprocal_rank",
+            key=Channel(1.5),
+            vector=Channel(1.0),
+            keyword=Channel(1.0, 15),
+            message_vector=Channel(0.5),
+            message_keyword=Channel(0.5, 15),
+        )
+
+
+class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question. ``contact`` empty is agent-wide and contactless sessions, ``*`` is everything.
+
+    Empty ``kinds`` and ``channels`` mean all of them; ``message`` is a kind. ``keys`` are topic keys that an analysis
+    of the query named. ``min_score`` is compared with the absolute relevance.
+    """
+
+    text: str
+    contact: str = ""
+    kinds: frozenset[str] = frozenset()
+    channels: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+    limit: int = 10
+    min_score: float = 0.0
+
+
+class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
+    """One result: ``score`` orders, ``relevance`` in [0, 1] is absolute."""
+
+    item: LiveItem
+    score: float
+    relevance: float
+    channels: tuple[Found, ...]
+
+
+class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Results best first, the lowest position of the views used, and the ids each channel contributed."""
+
+    results: list[RecallHit]
+    position: int
+    truncated: bool
+    channels: dict[str, list[str]]
