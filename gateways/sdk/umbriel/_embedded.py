@@ -99,11 +99,13 @@ async def join(data: Path, principal: str) -> Transport:
 
 async def stop(data: Path, principal: str = "local-agent") -> bool:
     """Tell the service of ``data`` to stop and wait until it has; False when none answers there."""
-    transport = await _try_join(data, principal)
     endpoint = read_endpoint(data)
-    if transport is None or endpoint is None:
+    transport = await _try_join(data, principal)
+    if transport is None:
         return False
     await transport.close()
+    if endpoint is None:  # it came up between the two looks; whoever started it wants it
+        return False
     os.kill(endpoint.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while _alive(endpoint.pid):
