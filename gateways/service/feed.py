@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import msgspec
 
@@ -38,7 +39,11 @@ async def feed(core: Core, profile: str, request: FeedRequest) -> FeedReply:
         if reply.events or remaining <= 0:
             return reply
         after = core.positions.read(reply.position, field="position")
-        await core.reader.wait_until(lambda at=after: core.reader.passed > at, remaining)
+        await core.reader.wait_until(partial(_moved, core, after), remaining)
+
+
+def _moved(core: Core, after: int) -> bool:
+    return core.reader.passed > after
 
 
 def _check(core: Core, profile: str, request: FeedRequest) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 
 from domain.addresses import address_of
 from domain.envelope import Envelope
-from domain.errors import InvalidInputError, NotFoundError
-from domain.events import MemoryRemembered, MessageForgotten
+from domain.errors import NotFoundError
+from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
 from domain.ids import keyed_id, originator_id, split_memory_id, split_message_id
 from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
 from domain.memory import Memory, Remembered
@@ -104,7 +105,8 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
     if request.key:
         await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
         scopes = [request.contact, None] if request.contact else [None]
-        found = await core.in_thread(lambda: profile.views.ledger.by_key(fold_key(request.key), scopes, None))
+        key, now = fold_key(request.key), datetime.now(UTC)
+        found = await core.in_thread(lambda: profile.views.ledger.by_key(key, scopes, None, now=now))
         if found is None:
             raise NotFoundError("no live memory under that key", expected="a key in use", found=repr(request.key))
         return found.id
@@ -148,14 +150,12 @@ async def _forget_message(
     head = await core.events.log.head(subject)
     if head is None:
         raise NotFoundError("no such message", expected="the id of a message", found=message)
-    (recorded,) = (await core.events.decode([head], 0)).envelopes or [None]
-    if recorded is None or isinstance(recorded.data, MessageForgotten):
+    recorded = (await core.events.decode([head], head.position)).envelopes
+    if not recorded or not isinstance(recorded[0].data, MessageRecorded):
         return [], head.position
     if preview:
         return [message], head.position
-    session = getattr(recorded.data, "session", "")
-    if not session:
-        raise InvalidInputError("not a message", expected="the id of a message", found=message)
+    session = recorded[0].data.session
     context = caller.context()
     envelope = Envelope(
         originator_id=subject,

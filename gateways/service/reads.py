@@ -91,7 +91,7 @@ async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest)
 
     async def work(opened: OpenProfile) -> Memory:
         now = datetime.now(UTC)
-        record = await core.in_thread(lambda: _lookup(opened, request))
+        record = await core.in_thread(lambda: _lookup(opened, request, now))
         if record is None or record.status == "forgotten":
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
@@ -101,12 +101,12 @@ async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest)
     return await _reading(core, profile, request.at_least, work)
 
 
-def _lookup(opened: OpenProfile, request: GetRequest) -> MemoryRecord | None:
+def _lookup(opened: OpenProfile, request: GetRequest, now: datetime) -> MemoryRecord | None:
     ledger = opened.views.ledger
     if request.id:
         return ledger.memory(request.id)
     scopes: Sequence[str | None] = [request.contact, None] if request.contact else [None]
-    return ledger.by_key(fold_key(request.key), scopes, request.kind)
+    return ledger.by_key(fold_key(request.key), scopes, request.kind, now=now)
 
 
 async def list_memories(core: Core, profile: str, request: ListRequest) -> ListReply:

@@ -97,8 +97,8 @@ async def _feed(service: Service, _: Caller, profile: str, request: wire.FeedReq
     return await feed(service.core, profile, request)
 
 
-async def _status(service: Service, _: Caller, profile: str, request: wire.StatusRequest) -> msgspec.Struct:
-    return await status(service.core, profile, request)
+async def _status(service: Service, _: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
+    return await status(service.core, profile)
 
 
 async def _profiles(service: Service, _: Caller, __: str, ___: Empty) -> msgspec.Struct:

@@ -8,7 +8,7 @@ from domain.errors import NotFoundError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
-from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, StatusRequest, ViewStatus
+from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus
 
 __all__ = ["SERVICE", "profiles", "status"]
 
@@ -16,7 +16,7 @@ __all__ = ["SERVICE", "profiles", "status"]
 SERVICE = "_"
 
 
-async def status(core: Core, profile: str, request: StatusRequest) -> StatusReply:
+async def status(core: Core, profile: str) -> StatusReply:
     """Return one profile's positions and work, or with profile ``_`` the whole service's."""
     if profile == SERVICE:
         return await _service_status(core)

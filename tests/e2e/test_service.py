@@ -272,7 +272,7 @@ async def raw(service: ServiceProcess) -> Any:
     await connection.close()
 
 
-@pytest.mark.parametrize(("verb", "body", "named"), BAD)
+@pytest.mark.parametrize("verb, body, named", BAD)
 async def test_bad_input_gets_one_clear_error(client: Umbriel, raw: Any, verb: str, body: Any, named: str) -> None:
     """Each bad request names the field, what was expected and what was found, and writes nothing."""
     await client.remember("control", key="control", wait=True)
