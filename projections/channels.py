@@ -11,11 +11,12 @@ import msgspec
 from domain.errors import InvalidInputError
 from domain.indexing import AGENT_TOKEN, contact_token
 from domain.text import fold_key
-from projections.fusion import Candidate, ChannelHits
+from projections.filling import ranked
+from projections.fusion import Candidate, ChannelHits, Found
 from projections.ledger import Ledger, LiveItem, query_segments
 from projections.recall_types import Channel, RecallQuery, RecallSettings
 
-__all__ = ["Embed", "Gathered", "Plan", "Views", "gather", "plan"]
+__all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
 _MEMORY_KINDS = frozenset({"fact", "event", "instruction", "task"})
 _MESSAGE = frozenset({"message"})
@@ -185,6 +186,20 @@ def gather(views: Views, planned: Plan, request: RecallQuery, embed: Embed, now:
     ]
     used = {hit.id for channel in channels for hit in channel.hits}
     return Gathered(channels, {id_: items[id_] for id_ in used}, min(position, seen.position))
+
+
+def fill(
+    views: Views, planned: Plan, taken: frozenset[str], places: int, now: datetime
+) -> list[tuple[Found, LiveItem]]:
+    """Return live memories in scope that were used lately or often and are not ``taken``, best first."""
+    fillers = views.ledger.fillers(now=now, scopes=planned.scope.contacts, kinds=planned.kinds & _MEMORY_KINDS)
+    candidates = [one for one in ranked(fillers, now) if one.id not in taken][:places]
+    items = views.ledger.live([one.id for one in candidates], now).items
+    return [
+        (Found("fill", rank, one.score, 0.0), items[one.id])
+        for rank, one in enumerate(candidates, 1)
+        if one.id in items and planned.scope.allows(items[one.id])
+    ]
 
 
 def _searches(views: Views, planned: Plan, text: str, embed: Embed) -> list[_Search]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from projections.channels import Embed, Gathered, Views, gather, plan
+from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
 from projections.fusion import Fused, confidence_factor, fuse, reciprocal_rank, score_sum
 from projections.ledger import LiveItem
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings
@@ -31,18 +31,29 @@ def recall(
     ``embed_query`` is called at most once, and only when a vector channel has anything to search. Raises
     InvalidInputError for a channel or kind that does not exist.
     """
-    gathered = gather(views, plan(views.ledger, request, settings, now), request, embed_query, now)
+    planned = plan(views.ledger, request, settings, now)
+    gathered = gather(views, planned, request, embed_query, now)
     fused = _fuse(gathered, settings)
     relevant = [
         hit for one in fused if (hit := _hit(one, gathered.items[one.id], request)).relevance >= request.min_score
     ]
     chosen = _share_out(relevant, request.limit, settings.message_share)
     return RecallAnswer(
-        results=chosen,
+        results=[*chosen, *_filled(views, planned, request, chosen, now)],
         position=gathered.position,
         truncated=len(relevant) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
     )
+
+
+def _filled(
+    views: Views, planned: Plan, request: RecallQuery, chosen: Sequence[RecallHit], now: datetime
+) -> list[RecallHit]:
+    places = min(request.fill, request.limit - len(chosen)) if request.min_score <= 0 else 0
+    if places <= 0:
+        return []
+    found = fill(views, planned, frozenset(hit.item.id for hit in chosen), places, now)
+    return [RecallHit(item=item, score=0.0, relevance=0.0, channels=(how,)) for how, item in found]
 
 
 def _fuse(gathered: Gathered, settings: RecallSettings) -> list[Fused]:

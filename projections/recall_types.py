@@ -62,6 +62,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     limit: int = 10
     min_score: float = 0.0
+    #: places left over that memories used lately or often may take; none while ``min_score`` is above 0
+    fill: int = 0
 
 
 class RecallHit(msgspec.Struct, frozen=True, kw_only=True):

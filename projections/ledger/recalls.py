@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from projections.ledger import rows
-from projections.ledger.records import Conversation, KeyHit, Live, LiveItem, MessageRecord, micros
+from projections.ledger.records import Conversation, Filler, KeyHit, Live, LiveItem, MessageRecord, micros, moment
 from projections.ledger.store import Store
 
 __all__ = ["RecallQueries"]
@@ -27,6 +27,15 @@ _KEYED = f"""
 SELECT m.id FROM memories m
 WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AND {_MATCHES}
 ORDER BY m.position DESC
+"""
+
+_LAST_USE = "max(m.recorded_at, coalesce(a.last_at, 0))"
+# The used lately and the used often: nothing else can score high (see `projections.filling`).
+_FILLERS = f"""
+WITH used AS (SELECT m.id, {_LAST_USE} AS last, coalesce(a.count, 0) AS count, m.position
+    FROM memories m LEFT JOIN accesses a ON a.memory = m.id WHERE {_MATCHES})
+SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY last DESC, position DESC LIMIT 200)
+UNION SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY count DESC, position DESC LIMIT 200)
 """
 
 
@@ -75,6 +84,14 @@ class RecallQueries:
         parameters = (rows.array(folded_keys), *_filter(now, scopes, kinds))
         with self._store.read() as db:
             return [row[0] for row in db.execute(_KEYED, parameters)]
+
+    def fillers(
+        self, *, now: datetime, scopes: Sequence[str | None] | None = None, kinds: frozenset[str] | None = None
+    ) -> list[Filler]:
+        """Return the live memories used most recently and most often, at most 400, in no order."""
+        with self._store.read() as db:
+            found = db.execute(_FILLERS, _filter(now, scopes, kinds)).fetchall()
+        return [Filler(id_, moment(last), count, position) for id_, last, count, position in found]
 
     def message(self, message: str) -> MessageRecord | None:
         """Return one message, or None."""

@@ -12,6 +12,7 @@ __all__ = [
     "Checkpoint",
     "Conversation",
     "Counts",
+    "Filler",
     "HistoryRecord",
     "KeyHit",
     "Live",
@@ -162,6 +163,15 @@ class KeyHit(msgspec.Struct, frozen=True):
     id: str
     share: float
     matched: int
+    position: int
+
+
+class Filler(msgspec.Struct, frozen=True):
+    """A live memory with the time of its last access or write, and how often it was accessed."""
+
+    id: str
+    last: datetime
+    accesses: int
     position: int
 
 
