@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import structlog
+from eventsourcing.application import Application
 from faststream.nats import NatsBroker
 from faststream.security import SASLPlaintext
 from filelock import FileLock, Timeout
@@ -22,7 +23,9 @@ from domain.errors import AlreadyRunningError, MismatchError
 from domain.ports import Embedder
 from domain.settings import Settings
 from gateways.api import Api
+from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.connection import Connection, connect
+from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
 from gateways.jetstream.server import NatsServer
@@ -79,7 +82,7 @@ async def running(
         connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service")
         stack.push_async_callback(connection.close)
         state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
-        model = embedder or await asyncio.to_thread(MiniLMEmbedder)
+        model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
         core = await _core(stack, data, connection, state, server, settings, model)
         service = Service(core)
         tasks = _start_workers(stack, core, service)
@@ -112,12 +115,15 @@ async def _core(
     stack.callback(directory.close)
     _check_incarnation(directory, state)
     log = Log(connection)
-    events = EventReader(log, KeyRing(connection, server.secrets.master_key()))
+    keys = KeyRing(connection, server.secrets.master_key())
+    await keys.check()
+    events = EventReader(log, keys)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
     core = Core(
         settings=settings,
         events=events,
+        application=Application(share(log, keys, Bridge(asyncio.get_running_loop()))),
         profiles=profiles,
         reader=Reader(events, profiles, directory, batch=settings.reader_batch),
         worker=EmbeddingWorker(events, profiles, embedder, batch=settings.embedding_batch),
