@@ -104,6 +104,10 @@ class KeyRing:
         """Return the key of a scope when it is known already; any thread may ask."""
         return self._current.get((profile, scope))
 
+    def cached_id(self, profile: str, key_id: str) -> Key | None:
+        """Return a key by its id when it is known already; any thread may ask."""
+        return self._by_id.get((profile, key_id))
+
     async def key(self, profile: str, scope: str, *, create: bool = True) -> Key:
         """Return the present key of a scope, acknowledged by the log; NotFoundError without ``create``."""
         cached = self._current.get((profile, scope))

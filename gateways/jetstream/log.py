@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from gateways.jetstream.appending import BATCH_LIMIT, Writer
 from gateways.jetstream.connection import Connection
@@ -105,17 +105,14 @@ class Log:
         """Return the position of the last event of the log, 0 when it is empty."""
         return await self._reader.last_sequence()
 
-    async def tail(self, after: int, profile: str | None = None, batch: int = 256) -> AsyncIterator[Tail]:
+    def tail(self, after: int, profile: str | None = None, batch: int = 256) -> AsyncGenerator[Tail, None]:
         """Follow the log from a position for ever, in order, up to ``batch`` events at a time.
 
         ``passed`` of each step is the position that is behind the reader; it moves without events too,
         for a filtered reader within a second. Survives reconnects with nothing missed and nothing repeated.
         """
-        reader = OrderedReader(
-            self.connection, self.stream, self._prefix, filter_for(profile, self._prefix), after, batch
-        )
-        async for part in reader.run():
-            yield part
+        subject = filter_for(profile, self._prefix)
+        return OrderedReader(self.connection, self.stream, self._prefix, subject, after, batch).run()
 
     async def close(self) -> None:
         """Finish what is under way and close the connection when it is this log's own."""

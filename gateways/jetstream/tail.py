@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import nats.errors
 import nats.js.errors
@@ -47,7 +47,7 @@ class OrderedReader:
         self._consumer_sequence = 0
         self._reconnects = 0
 
-    async def run(self) -> AsyncIterator[Tail]:
+    async def run(self) -> AsyncGenerator[Tail, None]:
         """Yield what was read, batch by batch; raises UnavailableError when the connection was closed."""
         while not self._connection.closed:
             name = f"tail-{secrets.token_hex(6)}"
@@ -94,7 +94,7 @@ class OrderedReader:
             return False
         return True
 
-    async def _follow(self, subscription: Subscription) -> AsyncIterator[Tail]:
+    async def _follow(self, subscription: Subscription) -> AsyncGenerator[Tail, None]:
         """Yield batches until the consumer is lost."""
         while True:
             entries: list[Entry] = []
