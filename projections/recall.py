@@ -86,7 +86,7 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
 
 def _share_out(hits: Sequence[RecallHit], limit: int, message_share: float) -> list[RecallHit]:
     """Return the first ``limit`` hits; beyond their share, messages only fill what memories leave over."""
-    allowed = round(limit * message_share)
+    allowed = int(limit * message_share)
     messages = [hit for hit in hits if hit.item.kind == "message"]
     if len(messages) <= allowed or message_share >= 1.0:
         return list(hits[:limit])
