@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 
 from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
 from projections.fusion import Fused, confidence_factor, fuse, reciprocal_rank, score_sum
@@ -34,14 +35,19 @@ def recall(
     planned = plan(views.ledger, request, settings, now)
     gathered = gather(views, planned, request, embed_query, now)
     fused = _fuse(gathered, settings)
-    relevant = [
-        hit for one in fused if (hit := _hit(one, gathered.items[one.id], request)).relevance >= request.min_score
+    relevant = (
+        one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
+    )
+    # Relevance reads texts; what cannot be shown is not looked at.
+    enough = list(islice(relevant, request.limit + 1) if settings.message_share >= 1 else relevant)
+    messages = frozenset(one.id for one in enough if gathered.items[one.id].kind == "message")
+    chosen = [
+        _hit(one, gathered, request) for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
-    chosen = _share_out(relevant, request.limit, settings.message_share)
     return RecallAnswer(
         results=[*chosen, *_filled(views, planned, request, chosen, now)],
         position=gathered.position,
-        truncated=len(relevant) > len(chosen),
+        truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
     )
 
@@ -69,9 +75,14 @@ def _factor(item: LiveItem) -> float:
     return confidence_factor(_MESSAGE_CONFIDENCE if item.confidence is None else item.confidence)
 
 
-def _hit(one: Fused, item: LiveItem, request: RecallQuery) -> RecallHit:
-    relevance = max(_channel_relevance(found.channel, found.score, request, item) for found in one.found)
-    return RecallHit(item=item, score=one.score, relevance=relevance, channels=one.found)
+def _hit(one: Fused, gathered: Gathered, request: RecallQuery) -> RecallHit:
+    relevance = _relevance(one, gathered, request)
+    return RecallHit(item=gathered.items[one.id], score=one.score, relevance=relevance, channels=one.found)
+
+
+def _relevance(one: Fused, gathered: Gathered, request: RecallQuery) -> float:
+    item = gathered.items[one.id]
+    return max(_channel_relevance(found.channel, found.score, request, item) for found in one.found)
 
 
 def _channel_relevance(channel: str, score: float, request: RecallQuery, item: LiveItem) -> float:
@@ -84,12 +95,10 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
             return keyword_relevance(score, request.text, f"{item.name} {item.text}")
 
 
-def _share_out(hits: Sequence[RecallHit], limit: int, message_share: float) -> list[RecallHit]:
-    """Return the first ``limit`` hits; beyond their share, messages only fill what memories leave over."""
-    allowed = int(limit * message_share)
-    messages = [hit for hit in hits if hit.item.kind == "message"]
-    if len(messages) <= allowed or message_share >= 1.0:
-        return list(hits[:limit])
-    memories = len(hits) - len(messages)
-    kept = {hit.item.id for hit in messages[: max(allowed, limit - memories)]}
-    return [hit for hit in hits if hit.item.kind != "message" or hit.item.id in kept][:limit]
+def _share_out(found: Sequence[Fused], messages: frozenset[str], limit: int, message_share: float) -> list[Fused]:
+    """Return the first ``limit``; beyond their share, messages only fill what memories leave over."""
+    allowed = max(int(limit * message_share), limit - (len(found) - len(messages)))
+    if message_share >= 1 or len(messages) <= allowed:
+        return list(found[:limit])
+    kept = frozenset([one.id for one in found if one.id in messages][:allowed])
+    return [one for one in found if one.id not in messages or one.id in kept][:limit]

@@ -34,7 +34,7 @@ def keyword_relevance(bm25: float, query: str, text: str) -> float:
 
 def matched_share(query: str, text: str) -> float:
     """Return which share of the query's words (stemmed, function words left out) occurs in ``text``."""
-    words = query_words(query)
+    words = _query_words(query)
     if not words:
         return 0.0
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -55,6 +55,11 @@ def _pairs(word: str) -> Iterator[str]:
     # Scripts without spaces: a run is no word, its pairs of characters are the nearest thing.
     if any("\u3040" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af" for char in word):
         yield from (word[index : index + 2] for index in range(max(1, len(word) - 1)))
+
+
+@lru_cache(maxsize=256)
+def _query_words(query: str) -> tuple[str, ...]:
+    return query_words(query)
 
 
 @lru_cache(maxsize=16_384)

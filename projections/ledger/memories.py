@@ -109,11 +109,11 @@ class MemoryQueries:
     def clock_at(self, position: int) -> datetime | None:
         """Return when the last message or memory event at or before a position was recorded, or None."""
         sql = (
-            "SELECT max(at) FROM (SELECT max(recorded_at) AS at FROM messages WHERE position <= ?1"
-            " UNION ALL SELECT max(at) FROM memory_events WHERE position <= ?1)"
+            "SELECT max(at) FROM (SELECT max(recorded_at) AS at FROM messages WHERE position <= ?"
+            " UNION ALL SELECT max(at) FROM memory_events WHERE position <= ?)"
         )
         with self._store.read() as db:
-            (found,) = db.execute(sql, (position,)).fetchone()
+            (found,) = db.execute(sql, (position, position)).fetchone()
         return None if found is None else moment(found)
 
 

@@ -1,0 +1,212 @@
+"""How memory events change the ledger: versions, their status, intervals of life, and history."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from domain.envelope import Envelope
+from domain.events import (
+    ContradictionNoted,
+    Event,
+    ExpirySet,
+    MemoryDecayed,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryJudged,
+    MemoryPinned,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRetracted,
+    MemoryRevised,
+    MemorySuperseded,
+    MemoryUnpinned,
+)
+from domain.text import fold_key
+from projections.ledger.records import micros
+from projections.ledger.rows import optional_micros
+from projections.ledger.segments import key_segments
+
+__all__ = ["project_memory"]
+
+# Left out of a history entry: ids it has anyway, texts that are kept with the version, the retry's own id.
+_NOT_DETAIL = frozenset({"memory", "address", "memories", "content", "skeleton", "request_id"})
+
+
+def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
+    """Apply one memory event inside the caller's transaction."""
+    match event:
+        case MemoryRemembered():
+            _write_version(db, envelope, event)
+        case MemoryRestored():
+            _write_version(db, envelope, event.content)
+            _begin(db, envelope, event.memory)
+        case MemorySuperseded():
+            _end(db, envelope, event.memory, "superseded", event.by)
+        case MemoryRetracted():
+            _end(db, envelope, event.memory, "retracted")
+        case MemoryRejected():
+            _end(db, envelope, event.memory, "rejected")
+        case MemoryExpired():
+            _end(db, envelope, event.memory, "expired")
+        case MemoryForgotten():
+            for memory in event.memories:
+                _forget(db, envelope, memory)
+        case _:
+            _set_field(db, envelope, event)
+    _note(db, envelope, event)
+
+
+def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
+    match event:
+        case MemoryRevised():
+            _set(db, event.memory, "metadata", _json(event.metadata))
+        case MemoryDecayed():
+            _set(db, event.memory, "confidence", event.confidence)
+            _reopen(db, envelope, event.memory)
+        case ExpirySet():
+            _set(db, event.memory, "expires_at", optional_micros(event.expires_at))
+            _reopen(db, envelope, event.memory)
+        case MemoryPinned() | MemoryUnpinned():
+            _set(db, event.memory, "pinned", int(isinstance(event, MemoryPinned)))
+
+
+def _set(db: sqlite3.Connection, memory: str, column: str, value: object) -> None:
+    # `column` is one of the names above, never text from an event.
+    db.execute(f"UPDATE memories SET {column} = ? WHERE id = ? AND status <> 'forgotten'", (value, memory))
+
+
+def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryRemembered) -> None:
+    known = db.execute("SELECT 1 FROM memories WHERE id = ?", (event.memory,)).fetchone()
+    if known:
+        return
+    db.execute(
+        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0)",
+        (
+            event.memory,
+            event.address,
+            event.version,
+            event.kind,
+            event.fact_type,
+            event.scope,
+            event.key,
+            fold_key(event.key) if event.key else "",
+            event.text,
+            _json(event.queries),
+            event.session,
+            event.source,
+            event.confidence,
+            envelope.actor.principal,
+            envelope.actor.type,
+            _json(event.sources),
+            _json(event.metadata),
+            optional_micros(event.occurred_at),
+            optional_micros(event.valid_from),
+            optional_micros(event.valid_to),
+            optional_micros(event.expires_at),
+            micros(envelope.recorded_at),
+            envelope.position,
+        ),
+    )
+    segments = key_segments(event.key)
+    rows = ((segment, event.memory, len(segments)) for segment in segments)
+    db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
+    _open_interval(db, envelope, event.memory)
+
+
+def _begin(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+    db.execute(
+        "UPDATE memories SET status = 'live', superseded_by = '' WHERE id = ? AND status <> 'forgotten'", (memory,)
+    )
+    _reopen(db, envelope, memory)
+
+
+def _end(db: sqlite3.Connection, envelope: Envelope, memory: str, status: str, by: str = "") -> None:
+    db.execute(
+        "UPDATE memories SET status = ?, superseded_by = iif(? = '', superseded_by, ?)"
+        " WHERE id = ? AND status <> 'forgotten'",
+        (status, by, by, memory),
+    )
+    _close_interval(db, envelope, memory)
+
+
+def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+    db.execute(
+        "UPDATE memories SET status = 'forgotten', text = '', queries = '[]', metadata = '{}', key = '',"
+        " folded_key = '' WHERE id = ?",
+        (memory,),
+    )
+    db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
+    db.execute(
+        "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
+        " WHERE other = ? OR address = ? AND memory = ?",
+        (memory, _address(memory), memory),
+    )
+    _close_interval(db, envelope, memory)
+
+
+# -- intervals and history ----------------------------------------------------------------------
+
+
+def _open_interval(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO intervals SELECT id, ?, NULL, ?, NULL, expires_at, confidence"
+        " FROM memories WHERE id = ? AND status = 'live'",
+        (envelope.position, micros(envelope.recorded_at), memory),
+    )
+
+
+def _close_interval(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+    db.execute(
+        "UPDATE intervals SET to_position = ?, to_at = ? WHERE memory = ? AND to_position IS NULL",
+        (envelope.position, micros(envelope.recorded_at), memory),
+    )
+
+
+def _reopen(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+    _close_interval(db, envelope, memory)
+    _open_interval(db, envelope, memory)
+
+
+def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
+    fields = msgspec.to_builtins(event)
+    detail = {} if isinstance(event, MemoryRemembered) else {k: v for k, v in fields.items() if k not in _NOT_DETAIL}
+    other = _other(event)
+    memories = event.memories if isinstance(event, MemoryForgotten) else (fields["memory"],)
+    db.executemany(
+        "INSERT OR IGNORE INTO memory_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                envelope.position,
+                memory,
+                _address(memory),
+                event.TOPIC,
+                micros(envelope.recorded_at),
+                envelope.actor.principal,
+                envelope.actor.type,
+                other,
+                _json(detail),
+            )
+            for memory in memories
+        ),
+    )
+
+
+def _other(event: Event) -> str:
+    match event:
+        case ContradictionNoted() | MemoryJudged():
+            return event.other
+        case MemorySuperseded():
+            return event.by
+        case _:
+            return ""
+
+
+def _address(memory: str) -> str:
+    return memory.rpartition("@")[0]
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
