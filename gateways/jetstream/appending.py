@@ -103,9 +103,13 @@ class Writer:
                     raise _MovedError(str(error)) from error
                 if not _passing(error) or time.monotonic() > deadline:
                     raise
-            except nats.errors.ConnectionClosedError:
+            except (
+                nats.errors.ConnectionClosedError,
+                nats.errors.ConnectionDrainingError,
+                nats.errors.MaxPayloadError,
+            ):
                 raise
-            except (nats.errors.NoRespondersError, nats.errors.TimeoutError, LostError) as error:
+            except (nats.errors.Error, LostError) as error:
                 uncertain = True
                 if time.monotonic() > deadline:
                     raise TimeoutError("no acknowledgement; the events may or may not be written") from error

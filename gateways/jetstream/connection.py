@@ -32,7 +32,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class LostError(Exception):
-    """The connection was re-made while a reply was awaited; the reply may never come."""
+    """The connection was lost or re-made while a reply was awaited; the reply may never come."""
 
 
 class _ApiError(msgspec.Struct, frozen=True):
@@ -52,11 +52,12 @@ class Connection:
         self.client = Client()
         self.js: JetStreamContext = self.client.jetstream(timeout=REQUEST_SECONDS)
         self.reconnects = 0
-        self._reconnected = asyncio.Event()
+        self._moved = asyncio.Event()
         self._connected = asyncio.Event()
+        self._refused = asyncio.Event()
         self._last_error: Exception | None = None
         self._inbox = ""
-        self._queues: dict[str, asyncio.Queue[Msg]] = {}
+        self._queues: dict[str, asyncio.Queue[Msg | None]] = {}
 
     # -- opening and closing --------------------------------------------------------------------
 
@@ -64,25 +65,41 @@ class Connection:
         """Connect, or raise UnavailableError (nothing there) or RefusedError (wrong name or password)."""
         try:
             async with asyncio.timeout(seconds):
-                await self.client.connect(
-                    servers=[part.strip() for part in url.split(",")],
-                    user=user or None,
-                    password=password or None,
-                    name=name,
-                    inbox_prefix=f"_INBOX_{user}" if user else "_INBOX",
-                    max_reconnect_attempts=-1,
-                    reconnect_time_wait=_RECONNECT_WAIT,  # type: ignore[arg-type]  # seconds; a float works
-                    error_cb=self._on_error,
-                    disconnected_cb=self._on_disconnected,
-                    reconnected_cb=self._on_reconnected,
-                    drain_timeout=int(_DRAIN_SECONDS),
-                )
+                await self._connect(url, user, password, name)
         except (OSError, nats.errors.Error, TimeoutError) as error:
             await self.client.close()
             raise self._refusal(url, user, self._last_error or error) from error
         self._inbox = self.client.new_inbox()
         await self.client.subscribe(f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=_PENDING)
         self._connected.set()
+
+    async def _connect(self, url: str, user: str, password: str, name: str) -> None:
+        connecting = asyncio.ensure_future(
+            self.client.connect(
+                servers=[part.strip() for part in url.split(",")],
+                user=user or None,
+                password=password or None,
+                name=name,
+                inbox_prefix=f"_INBOX_{user}" if user else "_INBOX",
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=_RECONNECT_WAIT,  # type: ignore[arg-type]  # seconds; a float works
+                error_cb=self._on_error,
+                disconnected_cb=self._on_disconnected,
+                reconnected_cb=self._on_reconnected,
+                drain_timeout=int(_DRAIN_SECONDS),
+            )
+        )
+        # The client would go on trying a wrong password until the time is over.
+        refused = asyncio.ensure_future(self._refused.wait())
+        try:
+            await asyncio.wait({connecting, refused}, return_when=asyncio.FIRST_COMPLETED)
+            if not connecting.done():
+                raise nats.errors.AuthorizationError
+            await connecting
+        finally:
+            connecting.cancel()
+            refused.cancel()
+            await asyncio.gather(connecting, refused, return_exceptions=True)
 
     def _refusal(self, url: str, user: str, error: Exception) -> UmbrielError:
         found = str(error).strip() or type(error).__name__
@@ -94,15 +111,24 @@ class Connection:
 
     async def _on_error(self, error: Exception) -> None:
         self._last_error = error
+        if "uthoriz" in str(error):
+            self._refused.set()
 
     async def _on_disconnected(self) -> None:
         self._connected.clear()
+        self._wake()
 
     async def _on_reconnected(self) -> None:
         self.reconnects += 1
-        reconnected, self._reconnected = self._reconnected, asyncio.Event()
-        reconnected.set()
         self._connected.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let every waiting request know that its reply may never come."""
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+        for queue in self._queues.values():
+            queue.put_nowait(None)
 
     async def close(self) -> None:
         """Finish what is under way and close; closing twice does nothing."""
@@ -141,11 +167,11 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         seconds: float = REQUEST_SECONDS,
     ) -> Msg:
-        """Return the reply to one request; raises errors of the NATS client, and LostError on a reconnect."""
+        """Return the reply to one request; raises errors of the NATS client, LostError when it is lost."""
         asked = asyncio.ensure_future(
             self.client.request(subject, body, timeout=seconds, headers=dict(headers) if headers else None)
         )
-        moved = asyncio.ensure_future(self._reconnected.wait())
+        moved = asyncio.ensure_future(self._moved.wait())
         try:
             await asyncio.wait({asked, moved}, return_when=asyncio.FIRST_COMPLETED)
             if asked.done():
@@ -164,8 +190,8 @@ class Connection:
         return msgspec.json.decode(reply.data, type=kind)
 
     @asynccontextmanager
-    async def replies(self, subject: str, body: bytes) -> AsyncIterator[asyncio.Queue[Msg]]:
-        """Send a request that has many replies; they arrive in the queue in order."""
+    async def replies(self, subject: str, body: bytes) -> AsyncIterator[asyncio.Queue[Msg | None]]:
+        """Send a request that has many replies; they arrive in the queue in order, None when the connection is lost."""
         token = secrets.token_hex(8)
         queue = self._queues[token] = asyncio.Queue()
         try:

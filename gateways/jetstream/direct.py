@@ -139,15 +139,15 @@ class StreamReader:
 
     async def _read_page(self, body: bytes) -> Page:
         entries: list[Entry] = []
-        connection = self._connection
-        reconnects = connection.reconnects
-        async with connection.replies(f"$JS.API.DIRECT.GET.{self._stream}", body) as queue:
+        async with self._connection.replies(f"$JS.API.DIRECT.GET.{self._stream}", body) as queue:
             while True:
                 try:
-                    async with asyncio.timeout(REQUEST_SECONDS if connection.reconnects == reconnects else _PAUSE):
+                    async with asyncio.timeout(REQUEST_SECONDS):
                         message = await queue.get()
                 except TimeoutError:
                     raise nats.errors.TimeoutError from None
+                if message is None:
+                    raise LostError
                 headers = message.headers or {}
                 status = headers.get("Status", "")
                 if status:
