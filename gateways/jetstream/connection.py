@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
 from domain.errors import RefusedError, UmbrielError, UnavailableError
-from gateways.jetstream.errors import ServerError, translated
+from gateways.jetstream.errors import ServerError
 
 __all__ = ["Connection", "LostError", "connect"]
 
@@ -214,7 +214,16 @@ async def connect(
     It waits up to ``seconds`` for the first connection and reconnects for ever afterwards. Raises
     UnavailableError or RefusedError.
     """
-    connection = Connection()
-    with translated(f"connecting to {url}"):
-        await connection.open(url, user, password, seconds=seconds, name=name)
-    return connection
+    deadline = time.monotonic() + seconds
+    while True:
+        connection = Connection()
+        left = max(deadline - time.monotonic(), 0)
+        try:
+            await connection.open(url, user, password, seconds=left, name=name)
+        except UnavailableError as error:
+            # A server that refuses may close before its reason was read; the next try reads it.
+            if not isinstance(error.__cause__, ConnectionResetError) or time.monotonic() + _RECONNECT_WAIT > deadline:
+                raise
+            await asyncio.sleep(_RECONNECT_WAIT)
+        else:
+            return connection
