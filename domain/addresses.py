@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from domain.ids import digest128
+from domain.ids import digest128, moment_text
 from domain.kinds import Kind
 from domain.text import fold_content, fold_key
 
@@ -29,8 +29,7 @@ def address_of(
     named = ("key", fold_key(key)) if key else ("content", fold_content(content))
     match kind:
         case "event":
-            when = occurred_at.isoformat(timespec="microseconds") if occurred_at else ""
-            return digest128(kind, *scope, "content", fold_content(content), when)
+            return digest128(kind, *scope, "content", fold_content(content), moment_text(occurred_at))
         case "task":
             return digest128(kind, *scope, session, *named)
         case _:

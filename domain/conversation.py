@@ -28,5 +28,5 @@ class Conversation(Aggregate):
         return True
 
     def on_contact_set(self, event: ContactSet) -> None:
-        """Take over the contact."""
-        self.contact, self.channel = event.contact, event.channel
+        """Take over the contact, and the channel if one is named."""
+        self.contact, self.channel = event.contact, event.channel or self.channel

@@ -29,7 +29,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """One event with all that is known about how it came to be.
 
     ``originator_version`` counts from 1 within one aggregate. ``key_scope`` names the key to
-    encrypt under when writing (see `domain.scopes`); ``key_id`` is filled when reading. ``position`` is the
+    encrypt under when writing (see `domain.kinds`); ``key_id`` is filled when reading. ``position`` is the
     stream sequence when the event was read from the log, else 0.
     """
 
@@ -93,7 +93,7 @@ def decode_body(
     try:
         parsed = msgspec.json.decode(text, type=_Body)
         data = decode_event(topic, schema, bytes(parsed.data), blob)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise DamagedError(
             "an event's body cannot be read",
             expected=f"{topic} schema {schema}",

@@ -97,11 +97,16 @@ class MessageRecorded(Event, frozen=True):
 
 
 class MessageForgotten(Event, frozen=True):
-    """A message left every view; its content stays encrypted in the log until it is erased."""
+    """A message left every view; its content stays encrypted in the log until it is erased.
+
+    ``caller_id`` and ``at`` are the message's own, so that it is known again when it comes again.
+    """
 
     TOPIC = "message.forgotten"
     message: str
     session: str
+    caller_id: str = ""
+    at: datetime | None = None
 
 
 class ContactSet(Event, frozen=True):
@@ -147,7 +152,7 @@ class MemoryRemembered(Event, frozen=True):
 
 
 class MemorySuperseded(Event, frozen=True):
-    """A version was replaced. ``rule`` is ``address``, ``judge``, ``heuristic`` or ``consolidation``."""
+    """A version was replaced. ``rule``: ``address``, ``restore``, ``judge``, ``heuristic`` or ``consolidation``."""
 
     TOPIC = "memory.superseded"
     memory: str
@@ -174,6 +179,7 @@ class ContradictionNoted(Event, frozen=True):
     text: str = ""
     probability: float | None = None
     model: str = ""
+    request_id: str = ""
 
 
 class MemoryJudged(Event, frozen=True):
@@ -343,10 +349,21 @@ def decode_event(topic: str, schema: int, data: bytes, blob: bytes = b"") -> Eve
     if cls is None or schema > cls.SCHEMA:
         known = f"{topic} up to schema {cls.SCHEMA}" if cls else "a known topic"
         raise DamagedError("an event was written by a newer Umbriel", expected=known, found=f"{topic} schema {schema}")
-    if schema == cls.SCHEMA and not blob:
-        return msgspec.json.decode(data, type=cls)
+    event = msgspec.json.decode(data, type=cls) if schema == cls.SCHEMA else _upcast(cls, schema, data)
+    if not blob:
+        return event
+    if not isinstance(event, EmbeddingComputed):
+        raise DamagedError("binary content after an event that has none", expected=topic, found=f"{len(blob)} bytes")
+    return msgspec.structs.replace(event, vectors=blob)
+
+
+def _upcast(cls: type[Event], schema: int, data: bytes) -> Event:
     raw = msgspec.json.decode(data)
     for step in range(schema, cls.SCHEMA):
-        raw = _UPCASTERS[topic, step](raw)
-    event = msgspec.convert(raw, cls)
-    return msgspec.structs.replace(event, vectors=blob) if isinstance(event, EmbeddingComputed) else event
+        upcast = _UPCASTERS.get((cls.TOPIC, step))
+        if upcast is None:
+            raise DamagedError(
+                "an event has a schema that was never released", expected=cls.TOPIC, found=f"schema {schema}"
+            )
+        raw = upcast(raw)
+    return msgspec.convert(raw, cls)

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import re
+from datetime import UTC, datetime
 
 from domain.errors import InvalidInputError
 
@@ -23,6 +24,7 @@ __all__ = [
     "keyed_id",
     "memory_id",
     "message_id",
+    "moment_text",
     "originator_id",
     "partition_of",
     "split_memory_id",
@@ -33,7 +35,7 @@ PARTITIONS = 64
 _ID_BYTES = 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _MEMORY = re.compile(r"([a-z2-7]{26})@([1-9][0-9]{0,8})\Z")
-_MESSAGE = re.compile(r"([a-z2-7]{26})(?:\.([1-9][0-9]{0,8}))?\Z")
+_MESSAGE = re.compile(r"([a-z2-7]{26})(?:\.([2-9]|[1-9][0-9]{1,8}))?\Z")
 
 
 def _base32(raw: bytes) -> str:
@@ -62,6 +64,18 @@ def keyed_id(secret: bytes, *parts: str) -> str:
         mac.update(len(raw).to_bytes(8, "big"))
         mac.update(raw)
     return _base32(mac.digest()[:_ID_BYTES])
+
+
+def moment_text(moment: datetime | None) -> str:
+    """Return a time as it enters an id: UTC with microseconds, so that one instant has one id.
+
+    None is empty; raises InvalidInputError without a time zone.
+    """
+    if moment is None:
+        return ""
+    if moment.tzinfo is None:
+        raise InvalidInputError("a time has no zone", expected="a time with an offset", found=moment.isoformat())
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def base_message_id(session: str, role: str, content: str) -> str:
@@ -112,10 +126,10 @@ def check_profile(name: str) -> str:
 def directory_name(profile: str) -> str:
     """Return a directory name for ``profile`` that is safe on file systems that fold case.
 
-    Upper-case letters are escaped as ``+`` and their lower-case form, and every name ends in ``.p``,
-    which no reserved device name does.
+    Upper-case letters are escaped as ``+`` and their lower-case form, and every name begins with ``p.``:
+    a device name such as ``con`` stays reserved whatever follows its dot, but not behind one.
     """
-    return "".join(f"+{ch.lower()}" if ch.isupper() else ch for ch in profile) + ".p"
+    return "p." + "".join(f"+{ch.lower()}" if ch.isupper() else ch for ch in profile)
 
 
 def partition_of(profile: str) -> int:

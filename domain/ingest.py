@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from domain.ids import digest128
+from domain.ids import digest128, moment_text
 
 __all__ = ["Incoming", "Resolution", "Seen", "derive_session", "resolve"]
 
@@ -28,7 +28,10 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """A message of a call; ``ordinal`` counts from 1 among the equal messages of that call."""
+    """A message of a call; ``ordinal`` counts from 1 among the equal messages of that call.
+
+    A caller id that comes again in the call is the same message and is not counted again.
+    """
 
     ordinal: int
     caller_id: str = ""
@@ -60,14 +63,19 @@ def _match(seen: Sequence[Seen], message: Incoming) -> int | None:
     if message.ordinal > len(seen):
         return None
     candidate = seen[message.ordinal - 1]
-    if message.caller_id and candidate.caller_id:
+    if _told_apart(candidate, message):
         return None
     if message.at is None or candidate.at is None or message.at == candidate.at:
         return message.ordinal - 1
-    return next((index for index, one in enumerate(seen) if one.at == message.at), None)
+    alike = (i for i, one in enumerate(seen) if one.at == message.at and not _told_apart(one, message))
+    return next(alike, None)
+
+
+def _told_apart(one: Seen, message: Incoming) -> bool:
+    # Equal ids were found before: two ids here are two messages, whatever their times.
+    return bool(one.caller_id and message.caller_id)
 
 
 def derive_session(contact: str, channel: str, first: tuple[str, str], caller_id: str, at: datetime | None) -> str:
     """Return the session id of a call that names none; ``first`` is the first message's (role, content)."""
-    when = at.isoformat(timespec="microseconds") if at else ""
-    return digest128("session", contact, channel, *first, caller_id, when)
+    return digest128("session", contact, channel, *first, caller_id, moment_text(at))

@@ -175,6 +175,9 @@ class Memory(Aggregate):
         live = self._live(context.now)
         event = MemoryRestored(memory=memory, content=version.written, request_id=request_id)
         self.emit(event, context, key_scope=memory_key_scope(version.written))
+        if version.expires_at is not None and version.expires_at <= context.now:
+            # A version that comes back with its time over would be gone again at once.
+            self.emit(ExpirySet(memory=memory), context, key_scope=memory_key_scope(version.written))
         if live is not None:
             self._supersede(live, memory, "restore", context)
         return True

@@ -17,11 +17,16 @@ _KEY_GAPS = re.compile(r"[\s_-]+")
 _SPACES = re.compile(r"\s+")
 _QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′`´", "'")})
 _SENTENCE_END = ".!?。！？…"
-# Latin look-alikes of the most common Cyrillic and Greek letters (a subset of Unicode TR39).
+# Latin look-alikes of the most common Cyrillic, Armenian and Greek letters (a subset of Unicode TR39); the
+# second line holds letters that look alike as capitals, for case is folded before.
 _CONFUSABLES = str.maketrans(
-    "аеорсухіјѕԁһӏոαεονρτυκιγ",
-    "aeopcyxijsdhlnaeovptukiy",
+    "аеорсухіјѕԁһӏոαεονρτυκιγ" + "вкмнтβζμχ",
+    "aeopcyxijsdhlnaeovptukiy" + "bkmhtbzmx",
 )
+# Marks that only decorate a letter, and blank letters. Marks of other scripts are letters' equals: Hindi and
+# Thai vowels, the voicing of kana.
+_DECORATION = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef]")
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 def check_text(value: str, *, field: str, max_bytes: int, blank: bool = False) -> str:
@@ -77,13 +82,16 @@ def fold_key(key: str) -> str:
 
 def fold_content(text: str) -> str:
     """Fold a statement for equality: NFKC, case, quote forms, trailing sentence marks, white space."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    folded = _SPACES.sub(" ", folded.translate(_QUOTES)).strip()
+    # Before NFKC too, which takes some quotes apart: an acute accent becomes a space and a mark.
+    quoted = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    folded = unicodedata.normalize("NFKC", quoted.casefold()).translate(_QUOTES)
+    folded = _SPACES.sub(" ", folded).strip()
     return folded.rstrip(_SENTENCE_END + " ") or folded
 
 
 def skeleton(text: str) -> str:
     """Fold look-alike and invisible characters too; used only to recognise rejected statements."""
-    visible = "".join(ch for ch in fold_content(text) if unicodedata.category(ch) not in {"Cf", "Mn"})
-    decomposed = "".join(ch for ch in unicodedata.normalize("NFD", visible) if unicodedata.category(ch) != "Mn")
-    return _SPACES.sub("", decomposed.translate(_CONFUSABLES))
+    # Invisible ones go first: behind one, a full stop would not be the end of the sentence.
+    visible = "".join(ch for ch in text if unicodedata.category(ch) != "Cf" and ch not in _BLANK_LETTERS)
+    plain = _DECORATION.sub("", unicodedata.normalize("NFD", fold_content(_DECORATION.sub("", visible))))
+    return _SPACES.sub("", plain.translate(_CONFUSABLES))

@@ -21,7 +21,7 @@ from typing import Protocol
 import msgspec
 
 from domain.envelope import Envelope
-from domain.errors import DamagedError
+from domain.errors import DamagedError, UnavailableError
 from domain.indexing import Indexing
 from projections.keywords import KeywordView
 from projections.ledger import Ledger
@@ -120,7 +120,8 @@ class ViewSet:
     def apply(self, envelopes: Sequence[Envelope]) -> None:
         """Apply events of this profile in log order, one commit per view.
 
-        A view that cannot apply an event stops, with its reason; the others go on.
+        A view that cannot apply an event stops, with its reason; the others go on. Raises UnavailableError
+        when a view cannot be written now; applying the same events again is right then.
         """
         if not envelopes:
             return
@@ -136,6 +137,8 @@ class ViewSet:
         try:
             if step() is Outcome.MISMATCH:
                 self.stopped[name] = "the log is not the one this view was made from"
+        except UnavailableError:
+            raise  # the view is as it was; the same events are applied again
         except Exception as error:  # noqa: BLE001 -- whatever a poison event raises, only its view may stop
             self.stopped[name] = f"{type(error).__name__}: {error}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from domain.envelope import Envelope
-from domain.errors import DamagedError, UmbrielError
+from domain.errors import DamagedError, UmbrielError, UnavailableError
 from domain.ids import directory_name, keyed_id
 from domain.indexing import Indexing
 from domain.ports import Embedder
@@ -22,6 +22,7 @@ from projections.generations import VIEWS, ViewSet, current_generations, next_ge
 __all__ = ["OpenProfile", "Profiles"]
 
 _CATCH_UP = 1_000
+_RETRY_SECONDS = 0.5
 _log = structlog.get_logger(__name__)
 
 
@@ -132,14 +133,26 @@ class Profiles:
             )
 
     async def apply(self, name: str, envelopes: list[Envelope], poison: str = "") -> None:
-        """Apply newly read events to a profile's views; a profile that cannot be opened is left for later."""
+        """Apply newly read events to a profile's views.
+
+        What is unavailable now is tried again, since a skipped event would be missing for ever. A profile whose
+        views cannot be opened is left alone: opening it later catches up from the log.
+        """
+        while not await self._try_apply(name, envelopes, poison):
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _try_apply(self, name: str, envelopes: list[Envelope], poison: str) -> bool:
         try:
             async with self.use(name) as profile, profile.lock:
                 await asyncio.to_thread(profile.views.apply, envelopes)
                 if poison:
                     profile.views.stop(poison)
+        except UnavailableError as error:
+            _log.warning("projection_delayed", profile=name, reason=str(error))
+            return False
         except UmbrielError as error:
             _log.error("profile_not_projected", profile=name, reason=str(error))
+        return True
 
     async def replace(self, name: str, views: ViewSet, generations: Mapping[str, str]) -> int:
         """Serve ``views`` instead of a profile's present ones, once they have caught up; returns events applied.

@@ -235,7 +235,7 @@ class RecallReply(_Reply, frozen=True):
 
 
 class GetRequest(_Wire, frozen=True):
-    """By ``id`` (a memory or a message), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
+    """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
 
     id: str = ""
     key: str = ""
