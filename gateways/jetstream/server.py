@@ -125,8 +125,9 @@ class NatsServer:
             # Ctrl-C ends the service first, which then ends the server.
             start_new_session=True,
         )
-        self._wait_ready()
+        # Before anything can go wrong: a service killed from here on leaves a server that the next one finds.
         _write_private(self._pid_file, str(self._process.pid))
+        self._wait_ready()
         _write_private(self.directory / "port", str(self.port))
 
     async def stop(self) -> None:

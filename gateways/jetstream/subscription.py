@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from eventsourcing.persistence import ApplicationRecorder, Notification, Subscription
 
+from domain.errors import UnavailableError
 from gateways.jetstream.streams import uuid_of
 from gateways.jetstream.wire import Entry
 
@@ -56,6 +57,8 @@ class JetStreamSubscription(Subscription[ApplicationRecorder]):
                 break
             self._read = batch[::-1]
         if not self._has_been_stopped and self._reading.done():
+            if self._reading.cancelled():
+                raise UnavailableError("the log was closed", expected="an open log", found="a closed one")
             self._reading.result()
         raise StopIteration
 
