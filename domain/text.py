@@ -20,12 +20,14 @@ _SENTENCE_END = ".!?。！？…"
 # Latin look-alikes of the most common Cyrillic, Armenian and Greek letters (a subset of Unicode TR39); the
 # second line holds letters that look alike as capitals, for case is folded before.
 _CONFUSABLES = str.maketrans(
-    "аеорсухіјѕԁһӏոαεονρτυκιγ" + "вкмнтβζμχ",
-    "aeopcyxijsdhlnaeovptukiy" + "bkmhtbzmx",
+    "аеорсухіјѕԁһӏոαεονρτυκιγ" + "вкмнтβζχ",
+    "aeopcyxijsdhlnaeovptukiy" + "bkmhtbzx",
 )
 # Marks that only decorate a letter, and blank letters. Marks of other scripts are letters' equals: Hindi and
 # Thai vowels, the voicing of kana.
-_DECORATION = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef]")
+_DECORATION = re.compile(
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U000e0100-\U000e01ef]"
+)
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
