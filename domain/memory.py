@@ -28,7 +28,7 @@ from domain.events import (
 from domain.ids import memory_id
 from domain.indexing import memory_key_scope
 from domain.kernel import Aggregate, Context
-from domain.text import skeleton
+from domain.text import fold_content, skeleton
 
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
@@ -62,7 +62,11 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class Memory(Aggregate):
-    """All versions at one address. At most one of them is live."""
+    """All versions at one address.
+
+    At most one has the status ``live``, expired or not: one that has expired is superseded by the next one
+    written, so that a longer expiry cannot make two of them live.
+    """
 
     CATEGORY = "memory"
 
@@ -71,6 +75,7 @@ class Memory(Aggregate):
         self.versions: list[Version] = []
         self._by_request: dict[str, str] = {}
         self._rejected: set[str] = set()
+        self._noted: set[tuple[str, str]] = set()
 
     # -- commands -------------------------------------------------------------------------------
 
@@ -86,26 +91,29 @@ class Memory(Aggregate):
         person = context.actor.type == "person"
         if not person and skeleton(draft.text) in self._rejected:
             raise RefusedError("a person rejected this statement", expected="a person to state it again", found="agent")
-        live = self._live(context.now)
-        if live is not None and live.written.folded == draft.folded:
-            return Remembered(live.written.memory, "duplicate")
-        if live is not None and live.author_type == "person" and not person:
-            return self._note_contradiction(live, draft, context)
-        return self._write(live, draft, context)
+        standing = self._standing()
+        if standing is not None and standing.live_at(context.now):
+            if standing.written.folded == draft.folded:
+                return Remembered(standing.written.memory, "duplicate")
+            if standing.author_type == "person" and not person:
+                return self._note_contradiction(standing, draft, context)
+        return self._write(standing, draft, context)
 
-    def _write(self, live: Version | None, draft: MemoryRemembered, context: Context) -> Remembered:
+    def _write(self, standing: Version | None, draft: MemoryRemembered, context: Context) -> Remembered:
         number = len(self.versions) + 1
         event = msgspec.structs.replace(draft, memory=memory_id(draft.address, number), version=number)
         self.emit(event, context, key_scope=memory_key_scope(event))
-        if live is None:
+        if standing is None:
             return Remembered(event.memory, "remembered")
-        self._supersede(live, event.memory, "address", context)
-        return Remembered(event.memory, "superseded", live.written.memory)
+        self._supersede(standing, event.memory, "address", context)
+        return Remembered(event.memory, "superseded", standing.written.memory)
 
     def _note_contradiction(self, live: Version, draft: MemoryRemembered, context: Context) -> Remembered:
-        event = ContradictionNoted(memory=live.written.memory, other="", text=draft.text)
-        self.emit(event, context, key_scope=memory_key_scope(live.written))
-        return Remembered(live.written.memory, "noted")
+        memory = live.written.memory
+        if (memory, draft.folded) not in self._noted:
+            event = ContradictionNoted(memory=memory, other="", text=draft.text, request_id=draft.request_id)
+            self.emit(event, context, key_scope=memory_key_scope(live.written))
+        return Remembered(memory, "noted")
 
     def _supersede(
         self,
@@ -132,6 +140,8 @@ class Memory(Aggregate):
 
     def forget(self, context: Context, *, with_sources: bool = False, request_id: str = "") -> Sequence[str]:
         """Take every version out of every view; returns the ids touched, none when done before."""
+        if request_id in self._by_request:
+            return ()
         touched = tuple(v.written.memory for v in self.versions if v.status != "forgotten")
         if touched:
             written = self.versions[-1].written
@@ -144,7 +154,7 @@ class Memory(Aggregate):
     def retract(self, memory: str, context: Context, *, request_id: str = "") -> bool:
         """Withdraw a live version without a replacement."""
         version = self.find(memory)
-        if version.status != "live":
+        if version.status != "live" or request_id in self._by_request:
             return False
         event = MemoryRetracted(memory=memory, request_id=request_id)
         self.emit(event, context, key_scope=memory_key_scope(version.written))
@@ -155,32 +165,45 @@ class Memory(Aggregate):
         version = self.find(memory)
         if context.actor.type != "person":
             raise RefusedError("only a person can reject a memory", expected="person", found=context.actor.type)
-        if version.status in ("rejected", "forgotten"):
+        if version.status in ("rejected", "forgotten") or request_id in self._by_request:
             return False
         event = MemoryRejected(memory=memory, skeleton=skeleton(version.written.text), request_id=request_id)
         self.emit(event, context, key_scope=memory_key_scope(version.written))
         return True
 
     def restore(self, memory: str, context: Context, *, request_id: str = "") -> bool:
-        """Make a version live again; the version that is live now is superseded by it."""
+        """Make a version live again; the version that is live now is superseded by it.
+
+        Only a person restores what a person rejected or replaces what a person stated (RefusedError); what
+        was forgotten is gone (ConflictError).
+        """
         version = self.find(memory)
-        if version.live_at(context.now):
+        if version.live_at(context.now) or request_id in self._by_request:
             return False
         if version.status == "forgotten":
             raise ConflictError("a forgotten memory cannot be restored", expected="a kept version", found="forgotten")
-        if version.status == "rejected" and context.actor.type != "person":
-            raise RefusedError(
-                "only a person can restore a rejected memory", expected="person", found=context.actor.type
-            )
-        live = self._live(context.now)
+        standing = self._standing()
+        self._check_restore(version, standing, context)
         event = MemoryRestored(memory=memory, content=version.written, request_id=request_id)
         self.emit(event, context, key_scope=memory_key_scope(version.written))
         if version.expires_at is not None and version.expires_at <= context.now:
             # A version that comes back with its time over would be gone again at once.
             self.emit(ExpirySet(memory=memory), context, key_scope=memory_key_scope(version.written))
-        if live is not None:
-            self._supersede(live, memory, "restore", context)
+        if standing is not None and standing is not version:
+            self._supersede(standing, memory, "restore", context)
         return True
+
+    def _check_restore(self, version: Version, standing: Version | None, context: Context) -> None:
+        if context.actor.type == "person":
+            return
+        if version.status == "rejected" or skeleton(version.written.text) in self._rejected:
+            raise RefusedError(
+                "only a person can restore a rejected memory", expected="person", found=context.actor.type
+            )
+        if standing is not None and standing.live_at(context.now) and standing.author_type == "person":
+            raise RefusedError(
+                "only a person can replace a person's statement", expected="person", found=context.actor.type
+            )
 
     def pin(self, memory: str, context: Context) -> bool:
         """Exempt a version from decay and consolidation."""
@@ -215,8 +238,9 @@ class Memory(Aggregate):
                 return version
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
 
-    def _live(self, now: datetime) -> Version | None:
-        return next((v for v in reversed(self.versions) if v.live_at(now)), None)
+    def _standing(self) -> Version | None:
+        """Return the version that is live, or was until it expired."""
+        return next((v for v in reversed(self.versions) if v.status == "live"), None)
 
     def _set(self, memory: str, status: Status, request_id: str = "") -> None:
         self.find(memory).status = status
@@ -282,4 +306,7 @@ class Memory(Aggregate):
         """A judgement alone changes nothing."""
 
     def on_contradiction_noted(self, event: ContradictionNoted) -> None:
-        """A noted contradiction alone changes nothing."""
+        """Note it once: the same statement made again is no news."""
+        self._noted.add((event.memory, fold_content(event.text)))
+        if event.request_id:
+            self._by_request[event.request_id] = event.memory
