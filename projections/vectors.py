@@ -1,0 +1,357 @@
+"""The vector view: exact cosine search over the unit vectors of one profile, on FAISS.
+
+What each commit changed is one immutable segment file; the manifest names the segments and the position, and is
+replaced atomically. An item waits until the vectors of its embedding are known. Vectors are kept by embedding for
+as long as the generation lives, even with no item left: an item that is restored, or stated again, has the same
+embedding, and the log holds its vectors once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from domain.errors import DamagedError, MismatchError, UnavailableError
+from domain.events import EmbeddingComputed
+from domain.indexing import IndexChange, IndexItem
+from projections.hit import Hit
+from projections.manifest import MANIFEST, Manifest, Progress, describe
+from projections.outcome import Outcome
+from projections.rows import VectorTable
+from projections.segments import Added, Computed, Record, Removed, Rows, read_segment, write_segment
+
+__all__ = ["VectorView"]
+
+_MAX_SEGMENTS = 16
+_DEAD_SHARE = 0.25
+_FEW_RECORDS = 256
+
+
+class _Item(msgspec.Struct, frozen=True):
+    added: Added
+    number: int
+
+
+class _Batch:
+    """The records of one commit, without those that would change nothing."""
+
+    def __init__(self, view: VectorView) -> None:
+        self._view = view
+        self._touched: dict[str, Added | None] = {}
+        self._embeddings: set[str] = set()
+        self._size = 0
+        self.records: list[Record] = []
+        self.rows: list[bytes] = []
+
+    def change(self, change: IndexChange) -> None:
+        """Take in one change."""
+        for id_ in change.remove:
+            self._remove(id_)
+        if change.add is not None:
+            self._add(change.add, change.position)
+        if change.computed is not None:
+            self._computed(change.computed)
+
+    def _current(self, id_: str) -> Added | None:
+        if id_ in self._touched:
+            return self._touched[id_]
+        return self._view.item(id_)
+
+    def _add(self, item: IndexItem, position: int) -> None:
+        if not item.embedding:
+            self._remove(item.id)
+            return
+        current = self._current(item.id)
+        added = Added(item.id, item.kind, item.scope, item.embedding, position)
+        if current is None or msgspec.structs.replace(current, position=position) != added:
+            self._touched[item.id] = added
+            self.records.append(added)
+
+    def _remove(self, id_: str) -> None:
+        if self._current(id_) is not None:
+            self._touched[id_] = None
+            self.records.append(Removed(id_))
+
+    def _computed(self, event: EmbeddingComputed) -> None:
+        if event.embedding in self._embeddings or self._view.knows(event.embedding):
+            return
+        self._view.check(event)
+        self._embeddings.add(event.embedding)
+        self.records.append(Computed(event.embedding, self._size, event.chunks))
+        self.rows.append(event.vectors)
+        self._size += event.chunks
+
+
+class VectorView:
+    """The vectors of one generation; one writer at a time, any number of readers."""
+
+    def __init__(self, directory: Path, model: str, dimension: int) -> None:
+        """Open or create; raises DamagedError naming a damaged file, MismatchError for another model or dimension."""
+        self._directory, self._model, self._dimension = directory, model, dimension
+        self._lock = threading.Lock()
+        self._closed = False
+        self._items: dict[str, _Item] = {}
+        self._waiting: dict[str, dict[str, int]] = {}
+        self._known: dict[str, Rows] = {}
+        self._records: dict[str, int] = {}
+        self._table = VectorTable(dimension)
+        directory.mkdir(parents=True, exist_ok=True)
+        self._manifest = Manifest.load(directory) or Manifest(model=model, dimension=dimension)
+        self._manifest.check(directory, model, dimension)
+        self._clean()
+        for entry in self._manifest.files:
+            self._read(entry.name)
+        self._table.publish()
+        self._progress = Progress(self._manifest.position, self._manifest.event_id)
+
+    # -- what it says of itself -----------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """Stream sequence of the last event taken into account."""
+        return self._progress.position
+
+    @property
+    def event_id(self) -> str:
+        """Id of the event at the position."""
+        return self._progress.event_id
+
+    @property
+    def count(self) -> int:
+        """Items that can be found."""
+        return len(self._items) - self.waiting()
+
+    @property
+    def bytes_on_disk(self) -> int:
+        """Bytes of the files of the last commit."""
+        return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size if self._manifest.files else 0
+
+    def waiting(self) -> int:
+        """Return how many items have no vectors yet."""
+        return sum(map(len, tuple(self._waiting.values())))
+
+    def item(self, id_: str) -> Added | None:
+        """Return what is known of an item, None when it is not in the index."""
+        item = self._items.get(id_)
+        return None if item is None else item.added
+
+    def knows(self, embedding: str) -> bool:
+        """Return whether the vectors of an embedding have come."""
+        return embedding in self._known
+
+    def check(self, event: EmbeddingComputed) -> None:
+        """Raise MismatchError or DamagedError for vectors that cannot be indexed here."""
+        if (event.model, event.dimension) != (self._model, self._dimension):
+            raise MismatchError(
+                "vectors are of another model",
+                expected=f"{self._model} of dimension {self._dimension}",
+                found=f"{event.model} of dimension {event.dimension}",
+            )
+        size = event.chunks * self._dimension * 4
+        if len(event.vectors) != size or not np.isfinite(np.frombuffer(event.vectors, dtype="<f4")).all():
+            raise DamagedError(
+                f"the vectors of embedding {event.embedding} are damaged",
+                expected=f"{size} bytes of finite numbers",
+                found=f"{len(event.vectors)} bytes",
+            )
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def apply(self, changes: Sequence[IndexChange], *, upto: int, event_id: str) -> Outcome:
+        """Apply the changes above the position in one commit, and advance to ``upto``, whose event is ``event_id``."""
+        with self._lock:
+            outcome = self._check_advance(upto, event_id)
+            if outcome is not Outcome.APPLIED:
+                return outcome
+            batch = _Batch(self)
+            for change in changes:
+                if change.position > self.position:
+                    batch.change(change)
+            if batch.records:
+                self._commit(batch.records, batch.rows, upto, event_id)
+            self._progress.advance(upto, event_id)
+            return outcome
+
+    def advance(self, upto: int, event_id: str) -> Outcome:
+        """Advance past events of others; made durable with the next commit, or when the view is closed."""
+        with self._lock:
+            outcome = self._check_advance(upto, event_id)
+            if outcome is Outcome.APPLIED:
+                self._progress.advance(upto, event_id)
+            return outcome
+
+    def _check_advance(self, upto: int, event_id: str) -> Outcome:
+        if self._closed:
+            raise UnavailableError("the vector view is closed", expected="an open view", found=str(self._directory))
+        return self._progress.outcome(upto, event_id)
+
+    def _commit(self, records: Sequence[Record], rows: Sequence[bytes], upto: int, event_id: str) -> None:
+        name = self._write(records, rows)
+        entry = describe(self._directory / name)
+        self._switch(
+            msgspec.structs.replace(
+                self._manifest, position=upto, event_id=event_id, files=(*self._manifest.files, entry)
+            )
+        )
+        self._read(name)
+        self._table.publish()
+        # The commit stands; what could not be compacted now is tried again at the next one.
+        with suppress(OSError):
+            self._compact()
+
+    def _switch(self, manifest: Manifest) -> None:
+        manifest.store(self._directory)
+        self._manifest = manifest
+
+    def _write(self, records: Sequence[Record], rows: Sequence[bytes]) -> str:
+        last = max((int(entry.name[1:9]) for entry in self._manifest.files), default=0)
+        name = f"s{last + 1:08d}.seg"
+        write_segment(self._directory / name, self._dimension, records, rows)
+        return name
+
+    def _read(self, name: str) -> None:
+        records, rows = read_segment(self._directory / name, self._dimension)
+        self._records[name] = len(records)
+        for record in records:
+            match record:
+                case Added():
+                    self._fold_added(record)
+                case Removed():
+                    self._fold_removed(record.id)
+                case Computed():
+                    self._fold_computed(record.embedding, rows[record.first : record.first + record.chunks])
+
+    def _fold_added(self, added: Added) -> None:
+        self._fold_removed(added.id)
+        number = self._table.add(added.id, added.kind, added.scope, added.position)
+        self._items[added.id] = _Item(added, number)
+        if (rows := self._known.get(added.embedding)) is not None:
+            self._table.attach(number, rows)
+        else:
+            self._waiting.setdefault(added.embedding, {})[added.id] = number
+
+    def _fold_removed(self, id_: str) -> None:
+        item = self._items.pop(id_, None)
+        if item is None:
+            return
+        self._table.drop(item.number)
+        if (waiting := self._waiting.get(item.added.embedding)) is not None:
+            waiting.pop(id_, None)
+            if not waiting:
+                del self._waiting[item.added.embedding]
+
+    def _fold_computed(self, embedding: str, rows: Rows) -> None:
+        self._known[embedding] = rows
+        for number in self._waiting.pop(embedding, {}).values():
+            self._table.attach(number, rows)
+
+    # -- compaction -----------------------------------------------------------------------------
+
+    def _compact(self) -> None:
+        records = sum(self._records.values())
+        live = len(self._items) + len(self._known)
+        if records > _FEW_RECORDS and records - live > _DEAD_SHARE * records:
+            self._rewrite()
+        elif len(self._manifest.files) > _MAX_SEGMENTS:
+            self._join()
+
+    def _rewrite(self) -> None:
+        """Write what is live as one base segment."""
+        records: list[Record] = []
+        first = 0
+        for embedding, rows in self._known.items():
+            records.append(Computed(embedding, first, len(rows)))
+            first += len(rows)
+        records.extend(item.added for item in self._items.values())
+        self._replace(0, records, [rows.tobytes() for rows in self._known.values()])
+
+    def _join(self) -> None:
+        """Write the newest segments as one, and with them older ones as long as those are not much larger.
+
+        Joining everything each time would write the whole index again and again.
+        """
+        files = self._manifest.files
+        start, size = len(files) - _MAX_SEGMENTS // 2, sum(entry.size for entry in files[-_MAX_SEGMENTS // 2 :])
+        while start > 0 and files[start - 1].size <= 2 * size:
+            start -= 1
+            size += files[start].size
+        records: list[Record] = []
+        pieces: list[bytes] = []
+        first = 0
+        for entry in files[start:]:
+            found, rows = read_segment(self._directory / entry.name, self._dimension)
+            records.extend(_shifted(record, first) for record in found)
+            pieces.append(rows.tobytes())
+            first += len(rows)
+        self._replace(start, records, pieces)
+
+    def _replace(self, start: int, records: Sequence[Record], rows: Sequence[bytes]) -> None:
+        """Put one new segment in the place of all segments from number ``start`` on."""
+        name = self._write(records, rows)
+        kept = self._manifest.files[:start]
+        replaced = self._manifest.files[start:]
+        self._switch(msgspec.structs.replace(self._manifest, files=(*kept, describe(self._directory / name))))
+        for entry in replaced:
+            del self._records[entry.name]
+        self._records[name] = len(records)
+        self._remap(name)
+        self._clean()
+
+    def _remap(self, name: str) -> None:
+        records, rows = read_segment(self._directory / name, self._dimension)
+        for record in records:
+            if isinstance(record, Computed):
+                self._known[record.embedding] = rows[record.first : record.first + record.chunks]
+
+    def _clean(self) -> None:
+        """Remove files that no commit names: what a crash left, or a compaction replaced."""
+        named = {entry.name for entry in self._manifest.files}
+        for path in (*self._directory.glob("s*.seg"), *self._directory.glob("*.new")):
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def search(
+        self,
+        vector: bytes | Rows,
+        k: int,
+        *,
+        kinds: frozenset[str] | None = None,
+        scopes: frozenset[str] | None = None,
+    ) -> list[Hit]:
+        """Return the ``k`` items nearest to a unit vector, as cosines in [-1, 1]; None filters nothing.
+
+        Exact; filters act before the cut. An item counts by its best chunk. Ties: the newer, then the id.
+        Raises MismatchError for a vector of another dimension.
+        """
+        query = np.frombuffer(vector, dtype="<f4") if isinstance(vector, bytes) else np.asarray(vector, dtype="<f4")
+        if query.size != self._dimension:
+            raise MismatchError(
+                "the query vector has another dimension", expected=str(self._dimension), found=str(query.size)
+            )
+        if k <= 0:
+            return []
+        return self._table.snapshot.search(query.reshape(1, -1).astype(np.float32), k, kinds, scopes)
+
+    def close(self) -> None:
+        """Make the position durable and let go of the files."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self.position > self._manifest.position:
+                self._switch(
+                    msgspec.structs.replace(self._manifest, position=self.position, event_id=self.event_id)
+                )
+            self._known.clear()
+            self._table = VectorTable(self._dimension)
+
+
+def _shifted(record: Record, first: int) -> Record:
+    return msgspec.structs.replace(record, first=record.first + first) if isinstance(record, Computed) else record
