@@ -103,9 +103,11 @@ class Connection:
 
     def _refusal(self, url: str, user: str, error: Exception) -> UmbrielError:
         found = str(error).strip() or type(error).__name__
-        if "uthoriz" in found:
+        if self._refused.is_set():
             return RefusedError(
-                f"the NATS server at {url} does not accept {user!r}", expected="a known user", found=found
+                f"the NATS server at {url} does not accept {user!r}",
+                expected="a known user and its password",
+                found="authorization violation",
             )
         return UnavailableError(f"cannot connect to {url}", expected="a NATS server", found=found)
 
