@@ -96,7 +96,7 @@ def test_time_and_session_only_where_they_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "fact_type", "expected"),
+    "kind, fact_type, expected",
     [
         (None, None, ("fact", "")),
         (None, "Preference", ("fact", "preference")),

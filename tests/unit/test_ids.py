@@ -41,7 +41,7 @@ def _base32(digest: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("session", "role", "content", "expected"),
+    "session, role, content, expected",
     [
         ("s1", "user", "Hello", "tzogxqjikysbisu5rlbyycr4hm"),
         ("s1", "user", "", "kxrqe2wg4wu7h3nofjkzvgeyay"),
@@ -78,7 +78,7 @@ def test_digest_is_sha256_of_framed_parts(parts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "one, other",
     [(("ab", "c"), ("a", "bc")), (("a",), ("a", "")), (("", "a"), ("a", "")), (("é",), ("e\u0301",))],
 )
 def test_parts_do_not_run_together(one: tuple[str, ...], other: tuple[str, ...]) -> None:
@@ -102,8 +102,25 @@ def test_ids_are_read_back_as_written(number: int) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", _ID[:-1], _ID + "a", _ID.upper(), _ID[:-1] + "1", f"{_ID}.1", f"{_ID}.0", f"{_ID}.01", f"{_ID}.", f"{_ID}.x"]
-    + [f"{_ID}\n", f" {_ID}", f"{_ID}.2.3", f"{_ID}.٣", f"{_ID}@1", f"{_ID}.-2", f"{_ID}.1234567890"],
+    [
+        "",
+        _ID[:-1],
+        _ID + "a",
+        _ID.upper(),
+        _ID[:-1] + "1",
+        f"{_ID}.1",
+        f"{_ID}.0",
+        f"{_ID}.01",
+        f"{_ID}.",
+        f"{_ID}.x",
+        f"{_ID}\n",
+        f" {_ID}",
+        f"{_ID}.2.3",
+        f"{_ID}.٣",
+        f"{_ID}@1",
+        f"{_ID}.-2",
+        f"{_ID}.1234567890",
+    ],
 )
 def test_malformed_message_ids(wrong: str) -> None:
     """Each message has one spelling of its id; everything else is invalid input."""
@@ -113,8 +130,21 @@ def test_malformed_message_ids(wrong: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", _ID, f"{_ID}@", f"{_ID}@0", f"{_ID}@01", f"{_ID}@-1", f"{_ID}@1\n", f"{_ID}@1@2", f"{_ID.upper()}@1"]
-    + [f"{_ID[:-1]}@1", f"{_ID}@²", f"{_ID}@1234567890", f"../{_ID}@1"],
+    [
+        "",
+        _ID,
+        f"{_ID}@",
+        f"{_ID}@0",
+        f"{_ID}@01",
+        f"{_ID}@-1",
+        f"{_ID}@1\n",
+        f"{_ID}@1@2",
+        f"{_ID.upper()}@1",
+        f"{_ID[:-1]}@1",
+        f"{_ID}@²",
+        f"{_ID}@1234567890",
+        f"../{_ID}@1",
+    ],
 )
 def test_malformed_memory_ids(wrong: str) -> None:
     """A memory id without a proper address and version is invalid input."""
@@ -155,7 +185,7 @@ def test_directory_vectors() -> None:
     assert {name: directory_name(name) for name in names} == names
 
 
-@pytest.mark.parametrize(("profile", "partition"), [("default", 55), ("ana", 36), ("Ana", 30), ("conv-26", 42)])
+@pytest.mark.parametrize("profile, partition", [("default", 55), ("ana", 36), ("Ana", 30), ("conv-26", 42)])
 def test_partition_vectors(profile: str, partition: int) -> None:
     """A profile's partition never changes, or its subjects would."""
     assert partition_of(profile) == partition == hashlib.sha256(profile.encode()).digest()[0] % 64

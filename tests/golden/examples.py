@@ -1,0 +1,140 @@
+"""Envelopes whose bodies are recorded: every topic once with all its fields, some with as few as possible."""
+
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime
+
+from domain.envelope import Actor, Envelope
+from domain.events import (
+    AccessCounted,
+    ContactSet,
+    ContradictionNoted,
+    EmbeddingComputed,
+    EmbeddingFailed,
+    Event,
+    ExpirySet,
+    MemoryDecayed,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryJudged,
+    MemoryPinned,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRetracted,
+    MemoryRevised,
+    MemorySuperseded,
+    MemoryUnpinned,
+    MessageForgotten,
+    MessageRecorded,
+    ProfileCreated,
+    RecallServed,
+)
+
+__all__ = ["EXAMPLES"]
+
+_AT = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
+_LATER = datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+_ADDRESS = "lxoepn6c2zcq5e7ahvgrtcwwbq"
+_ONE, _TWO = f"{_ADDRESS}@1", f"{_ADDRESS}@2"
+_OTHER = "ym6wqjcpbq2z4cgbhm5dlx5x2e@1"
+_MESSAGE = "ud3ny4nwjk7ewg2kc2gvkgzkqe"
+# A NUL inside the vectors, where the body is cut, is part of them.
+_VECTORS = struct.pack("<8f", 1.0, 0.0, 0.0, 0.0, 0.0, 0.6, -0.8, 0.0)
+
+_REMEMBERED = MemoryRemembered(
+    memory=_ONE,
+    address=_ADDRESS,
+    version=1,
+    kind="fact",
+    text="Ana lives in Lisbon.",
+    folded="ana lives in lisbon",
+    source="explicit",
+    confidence=0.9,
+    fact_type="identity",
+    scope="Ana 🌍",
+    key="home town",
+    session="s1",
+    sources=(_MESSAGE, f"{_MESSAGE}.2"),
+    queries=("Where does Ana live?", "住んでいる所"),
+    occurred_at=_AT,
+    valid_from=_AT,
+    valid_to=_LATER,
+    expires_at=_LATER,
+    metadata={"n": 1, "f": 0.5, "deep": {"list": [True, None, '\u0000 " \\ é']}},
+    request_id="r-1",
+)
+_BARE = MemoryRemembered(
+    memory=_OTHER,
+    address=_OTHER[:26],
+    version=1,
+    kind="task",
+    text="東京へ行く",
+    folded="東京へ行く",
+    source="turn",
+    confidence=0.5,
+)
+
+_EVENTS: tuple[Event, ...] = (
+    ProfileCreated(name="ana"),
+    ProfileCreated(name="open", encrypted=False),
+    MessageRecorded(message=_MESSAGE, session="s1", role="user", content="Hey \u0000 “Mel” 🙂\n\u2028x"),
+    MessageRecorded(
+        message=f"{_MESSAGE}.2",
+        session="会議",
+        role="assistant",
+        content="hello",
+        occurrence=2,
+        at=_AT,
+        name="Caroline",
+        caller_id="D1:2",
+        turn_id="t1",
+        channel="chat",
+    ),
+    MessageForgotten(message=_MESSAGE, session="s1"),
+    MessageForgotten(message=_MESSAGE, session="s1", caller_id="D1:1", at=_AT),
+    ContactSet(session="s1", contact="Ana", channel="mail"),
+    _REMEMBERED,
+    _BARE,
+    MemorySuperseded(memory=_ONE, by=_TWO, rule="address"),
+    MemorySuperseded(memory=_ONE, by=_OTHER, rule="judge", probability=0.75, model="verifier"),
+    MemoryRevised(memory=_ONE, metadata={"tag": "home"}),
+    ContradictionNoted(memory=_ONE, other="", text="Ana lives in Oslo.", request_id="r-2"),
+    ContradictionNoted(memory=_ONE, other=_OTHER, probability=0.625, model="verifier"),
+    MemoryJudged(memory=_ONE, other=_OTHER, replaces=0.25, contradicts=0.5, model="verifier"),
+    MemoryDecayed(memory=_ONE, day="2026-01-02", confidence=0.875),
+    MemoryPinned(memory=_ONE),
+    MemoryUnpinned(memory=_ONE),
+    ExpirySet(memory=_ONE, expires_at=_LATER),
+    ExpirySet(memory=_ONE),
+    MemoryExpired(memory=_ONE),
+    MemoryRetracted(memory=_ONE, request_id="r-3"),
+    MemoryRejected(memory=_ONE, skeleton="analivesinlisbon", request_id="r-4"),
+    MemoryRestored(memory=_ONE, content=_REMEMBERED, request_id="r-5"),
+    MemoryForgotten(address=_ADDRESS, memories=(_ONE, _TWO), with_sources=True, request_id="r-6"),
+    EmbeddingComputed(embedding="e" * 26, model="minilm", dimension=4, chunks=2, vectors=_VECTORS),
+    EmbeddingComputed(embedding="f" * 26, model="minilm", dimension=4, chunks=0),
+    EmbeddingFailed(embedding="e" * 26, model="minilm", reason="no tokens"),
+    AccessCounted(instance="i1", counts={_ONE: (3, _AT), _OTHER: (1, _LATER)}),
+    RecallServed(query="Where does Ana live?", results=(_ONE, _MESSAGE), contact="Ana"),
+)
+_ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
+
+
+def _envelope(number: int, event: Event) -> Envelope:
+    return Envelope(
+        originator_id=f"ana.{event.category()}.{'a' * 26}",
+        originator_version=number,
+        event_id=f"{number:032x}",
+        recorded_at=_AT,
+        actor=_ACTORS[number % 3],
+        data=event,
+        cause=f"{number - 1:032x}" if number % 2 else "",
+        correlation="c-1" if number % 2 else "",
+        key_id="" if number % 5 == 0 else "k" * 26,
+    )
+
+
+#: In the order of the recorded lines; append only.
+EXAMPLES: tuple[Envelope, ...] = tuple(_envelope(number, event) for number, event in enumerate(_EVENTS, start=1))
