@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from domain.errors import DamagedError
 from gateways.jetstream.streams import originator_for
 
 __all__ = ["Append", "Entry", "RawMessage", "Tail", "entry_from", "format_time", "headers_of", "parse_headers"]
@@ -108,12 +107,13 @@ def entry_from(subject: str, position: int, headers: Mapping[str, str], body: by
     """Return the event of a stored message.
 
     A message without an envelope (not written by us) has version 0 and no topic: reading the log goes on,
-    opening that event fails. Raises DamagedError where a header holds what it never can.
+    opening that event fails. So it is with headers that hold what they never can.
     """
+    originator_id = originator_for(subject, prefix)
     try:
         at = headers.get(_RECORDED_AT)
         return Entry(
-            originator_id=originator_for(subject, prefix),
+            originator_id=originator_id,
             position=position,
             version=int(headers.get(_VERSION, "0")),
             topic=headers.get(_TOPIC, ""),
@@ -123,7 +123,5 @@ def entry_from(subject: str, position: int, headers: Mapping[str, str], body: by
             key_id=headers.get(_KEY_ID, ""),
             body=body,
         )
-    except ValueError as error:
-        raise DamagedError(
-            "an event's headers cannot be read", expected="an envelope", found=f"{error} at position {position}"
-        ) from error
+    except ValueError:
+        return Entry(originator_id, position, 0, "", 0, "", _EPOCH, "", body)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 import msgspec
 
@@ -13,6 +14,9 @@ from gateways.jetstream.codec import open as open_entry
 from gateways.jetstream.codec import seal
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Append, Entry, Log
+
+#: the profile part of what belongs to no profile
+_NOBODY = "_"
 
 __all__ = ["EventReader", "Passed"]
 
@@ -49,7 +53,7 @@ class EventReader:
         poison: dict[str, str] = {}
         for entry in entries:
             profile = profile_of(entry.originator_id)
-            if profile in poison:
+            if profile in poison or profile == _NOBODY:
                 continue
             try:
                 key = await self.keys.by_id(profile, entry.key_id) if entry.key_id else None
@@ -74,10 +78,11 @@ class EventReader:
         entries = await self.log.read(position - 1, 1, profile)
         return entries[0].event_id if entries and entries[0].position == position else ""
 
-    async def tail(self, after: int, batch: int) -> AsyncIterator[Passed]:
+    async def tail(self, after: int, batch: int) -> AsyncGenerator[Passed]:
         """Follow the whole log from a position, in order."""
-        async for part in self.log.tail(after, None, batch):
-            yield await self.decode(part.entries, part.passed)
+        async with aclosing(self.log.tail(after, None, batch)) as parts:
+            async for part in parts:
+                yield await self.decode(part.entries, part.passed)
 
     async def append(self, envelopes: Sequence[Envelope], *, expected: int | None) -> list[int]:
         """Append envelopes in one atomic step, each as the first (0) or any (None) of its subject."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import aclosing
 
 import structlog
 
@@ -39,8 +40,9 @@ class Reader:
         """Follow the log until cancelled; a lost connection is resumed from the mark."""
         while True:
             try:
-                async for part in self._events.tail(self.passed, self._batch):
-                    await self._apply(part)
+                async with aclosing(self._events.tail(self.passed, self._batch)) as parts:
+                    async for part in parts:
+                        await self._apply(part)
             except UnavailableError as error:
                 _log.warning("reader_resumes", after=self.passed, reason=str(error))
             await asyncio.sleep(0.5)
