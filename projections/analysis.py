@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
-from whoosh.lang.porter import stem
+from whoosh.lang.porter2 import stem
 
 from projections.stopwords import STOPWORDS
 
@@ -45,7 +45,7 @@ _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 
 
 def _marks() -> str:
-    """Return the marks that belong to words of Indic and other scripts; ``\\w`` knows letters and digits only."""
+    """Return the marks that belong to words of Indic and other scripts; to `re` only letters and digits do."""
     marks = (chr(code) for code in range(0x0483, 0x10000) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
     return "".join(mark for mark in marks if not re.match(f"[{_PAIRED}]", mark))
 
@@ -60,7 +60,8 @@ _TOKEN = re.compile(
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _LATIN = re.compile(r"[a-z]+")
-_PARTS = re.compile(r"[^\W_]+" + rf"|{_WORD}")
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 -- reads better
 _SPLIT = re.compile(r"['._,@+#-]+")
 
 
@@ -116,6 +117,10 @@ def _terms(token: str, group: str) -> Iterator[tuple[str, bool]]:
         return
     if group == "word":
         token = _plain(token)
+    if (date := _DATE.fullmatch(token)) and 1 <= int(date[2]) <= len(_MONTHS):
+        # As people ask for it: "in May 2023".
+        yield from ((term, False) for term in (token, date[1], _stem(_MONTHS[int(date[2]) - 1]), str(int(date[3]))))
+        return
     parts = _SPLIT.split(token)
     if len(parts) == 1:
         yield _one(token)
@@ -131,8 +136,7 @@ def _terms(token: str, group: str) -> Iterator[tuple[str, bool]]:
 
 def _plain(word: str) -> str:
     """Return a word without the possessive, a number without its thousands' commas."""
-    if word.endswith("'s"):
-        word = word[:-2]
+    word = word.removesuffix("'s")
     return word.replace(",", "") if _THOUSANDS.fullmatch(word) else word
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from whoosh.codec.base import Segment
-from whoosh.fields import STORED, TEXT, Schema
+from whoosh.codec.whoosh3 import W3Codec
+from whoosh.fields import ID, STORED, TEXT, Schema
 from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, FileIndex
 from whoosh.reading import SegmentReader
@@ -25,16 +26,29 @@ from projections.postings import Codes, Document, KeywordSegment, KeywordSnapsho
 __all__ = ["KeywordStore"]
 
 _NAME = "MAIN"
-_FAN = 4
+_FAN = 8
 _DEAD_SHARE = 0.25
 _FEW = 16
 
 # Texts come as lists of terms, cut by our own rules, so that the analyzers of the fields are never asked.
-_SCHEMA = Schema(document=STORED(), text=TEXT(phrase=False), rest=TEXT(phrase=False))
+_SCHEMA = Schema(document=STORED(), text=TEXT(phrase=False), rest=ID())
 
 
-class _Writer(SegmentWriter):  # type: ignore[misc, unused-ignore]
+class _Codec(W3Codec):
+    """Whoosh's codec without the lengths of blocks: only its own searcher asks for them, and writing takes longer."""
+
+    length_stats = False
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+
+class _Writer(SegmentWriter):
     """Whoosh's writer, except that it leaves the files of earlier commits alone."""
+
+    def __init__(self, storage: FileStorage) -> None:
+        index = FileIndex(storage, _SCHEMA, _NAME)
+        super().__init__(index, _lk=False, codec=_Codec())  # type: ignore[no-untyped-call]
 
     def _commit_toc(self, segments: list[Segment]) -> None:
         TOC(self.schema, segments, self.generation).write(self.storage, self.indexname)
@@ -76,14 +90,12 @@ class KeywordStore:
         merge_all: bool = False,
     ) -> None:
         """Write one commit; documents to remove are named by the order of their segment and their number in it."""
-        writer = _Writer(FileIndex(self._storage, _SCHEMA, _NAME), _lk=False)
+        writer: SegmentWriter = _Writer(self._storage)
         try:
             for order, number in remove:
                 writer.segments[order].delete_document(number)
             for document, terms in add:
-                writer.add_document(
-                    text=terms.text, rest=terms.rest, document=msgspec.msgpack.encode(document)
-                )
+                writer.add_document(text=terms.text, rest=terms.rest, document=msgspec.msgpack.encode(document))
             writer.commit(mergetype=OPTIMIZE if merge_all else _merge)
         finally:
             if not writer.is_closed:
@@ -108,7 +120,8 @@ class KeywordStore:
         self._segments = {}
 
     def _toc(self) -> TOC:
-        return TOC.read(self._storage, _NAME, schema=_SCHEMA)
+        toc: TOC = TOC.read(self._storage, _NAME, schema=_SCHEMA)
+        return toc
 
     def _segment(self, segment: Segment) -> KeywordSegment:
         if (found := self._segments.get(segment.segment_id())) is not None:

@@ -86,6 +86,7 @@ class KeywordView:
         with _translated(directory):
             if not self._manifest.files:
                 self._store.create()
+                self._switch(0, "")
             self._snapshot = self._store.snapshot()
         self._progress = Progress(self._manifest.position, self._manifest.event_id)
 
@@ -109,7 +110,7 @@ class KeywordView:
     @property
     def bytes_on_disk(self) -> int:
         """Bytes of the files of the last commit."""
-        return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size if self._manifest.files else 0
+        return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -162,12 +163,13 @@ class KeywordView:
         with _translated(self._directory):
             try:
                 self._store.write(remove, documents, merge_all=merge_all)
+                snapshot = self._store.snapshot()
                 self._switch(upto, event_id)
             except BaseException:
                 # The next commit must start from what the manifest names.
                 self._clean()
                 raise
-            self._snapshot = self._store.snapshot()
+            self._snapshot = snapshot
             self._clean()
 
     def _switch(self, upto: int, event_id: str) -> None:
@@ -179,8 +181,7 @@ class KeywordView:
 
     def _clean(self) -> None:
         self._store.clean(frozenset(entry.name for entry in self._manifest.files))
-        for path in self._directory.glob("*.new"):
-            path.unlink(missing_ok=True)
+        (self._directory / f"{MANIFEST}.new").unlink(missing_ok=True)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -210,11 +211,7 @@ class KeywordView:
                 return
             self._closed = True
             if self.position > self._manifest.position:
-                if not self._manifest.files:
-                    self._switch(self.position, self.event_id)
-                self._manifest = msgspec.structs.replace(
-                    self._manifest, position=self.position, event_id=self.event_id
-                )
+                self._manifest = msgspec.structs.replace(self._manifest, position=self.position, event_id=self.event_id)
                 self._manifest.store(self._directory)
             self._store.close()
             self._snapshot = KeywordSnapshot([], [], self._store.codes)

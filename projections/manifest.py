@@ -36,9 +36,7 @@ class FileEntry(msgspec.Struct, frozen=True):
         except OSError as error:
             raise DamagedError(f"{path} cannot be read", expected=f"{self.size} bytes", found=str(error)) from error
         if size != self.size:
-            raise DamagedError(
-                f"{path} does not have its size", expected=f"{self.size} bytes", found=f"{size} bytes"
-            )
+            raise DamagedError(f"{path} does not have its size", expected=f"{self.size} bytes", found=f"{size} bytes")
         if found != self.sha256:
             raise DamagedError(f"{path} was changed", expected=self.sha256, found=found)
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from whoosh.codec.whoosh3 import W3LeafMatcher
-from whoosh.matching import Matcher
+from whoosh.matching.mcore import Matcher
 from whoosh.reading import SegmentReader, TermNotFound
 
 from projections.analysis import Terms
@@ -110,8 +110,8 @@ def _read(matcher: Matcher, numbers: list[int], weights: list[float]) -> None:
         while matcher.is_active():
             matcher.id()
             matcher.weight()
-            numbers.extend(matcher._ids)  # noqa: SLF001
-            weights.extend(matcher._weights)  # noqa: SLF001
+            numbers.extend(matcher._ids or ())  # noqa: SLF001
+            weights.extend(matcher._weights or ())  # noqa: SLF001
             matcher._next_block()  # noqa: SLF001
         return
     while matcher.is_active():
@@ -156,9 +156,7 @@ class KeywordSnapshot:
                 return order, number
         return None
 
-    def search(
-        self, terms: Terms, k: int, kinds: frozenset[str] | None, scopes: frozenset[str] | None
-    ) -> list[Hit]:
+    def search(self, terms: Terms, k: int, kinds: frozenset[str] | None, scopes: frozenset[str] | None) -> list[Hit]:
         """Return the best ``k`` documents that have any of the terms, by the sum of their scores."""
         scores = [np.zeros(len(live.segment.ids)) for live in self._live]
         for field, term in [*(("text", term) for term in terms.text), *(("rest", term) for term in terms.rest)]:
@@ -196,7 +194,7 @@ class KeywordSnapshot:
                 numbers = numbers[scope_table[live.segment.scopes[numbers]]]
             chosen.append(numbers)
         cut = _cut(np.concatenate([score[numbers] for score, numbers in zip(scores, chosen, strict=True)]), k)
-        hits = []
+        hits: list[Hit] = []
         for live, score, numbers in zip(self._live, scores, chosen, strict=True):
             segment = live.segment
             hits.extend(

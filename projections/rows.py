@@ -69,7 +69,9 @@ class _Part:
         parameters = None
         if allowed is not None:
             bits = np.packbits(allowed, bitorder="little")
-            parameters = faiss.SearchParameters(sel=faiss.IDSelectorBitmap(bits))
+            # The stubs describe the C++ constructors; at run time faiss takes the array and the keyword.
+            selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg, arg-type]
+            parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
         scores, rows = self.index.search(query, min(fetch, self.size), params=parameters)
         return ((s, r) for s, r in zip(scores[0].tolist(), rows[0].tolist(), strict=True) if r >= 0)
 
@@ -86,9 +88,7 @@ class Snapshot:
         self._alive = alive
         self._all_alive = [bool(alive[part.owners].all()) for part in parts]
 
-    def search(
-        self, query: Rows, k: int, kinds: frozenset[str] | None, scopes: frozenset[str] | None
-    ) -> list[Hit]:
+    def search(self, query: Rows, k: int, kinds: frozenset[str] | None, scopes: frozenset[str] | None) -> list[Hit]:
         """Return the best ``k`` items by their best row."""
         # One query keeps one thread busy; waking a pool for it costs more than the search.
         faiss.omp_set_num_threads(1)
@@ -173,7 +173,8 @@ class VectorTable:
         if pending:
             owners = np.repeat([item for item, _ in pending], [len(rows) for _, rows in pending])
             self._parts.append(_Part(np.concatenate([rows for _, rows in pending]), owners))
-        self._parts = [part for part in map(lambda p: self._cleaned(p, alive), self._parts) if part.size]
+        cleaned = [self._cleaned(part, alive) for part in self._parts]
+        self._parts = [part for part in cleaned if part.size]
         while len(self._parts) > 1 and self._parts[-2].size <= 2 * self._parts[-1].size:
             self._join_last(alive)
         self.snapshot = Snapshot(tuple(self._parts), self, alive)

@@ -1,8 +1,8 @@
-"""Segment files of the vector index: what one commit changed, and the vectors that came with it.
+r"""Segment files of the vector index: what one commit changed, and the vectors that came with it.
 
 ::
 
-    "UMBVEC1\\n" · header length (uint32, little-endian) · header (MessagePack) · zeros up to a multiple of 64
+    "UMBVEC1\n" · header length (uint32, little-endian) · header (MessagePack) · zeros up to a multiple of 64
     · rows (float32, little-endian, shape (rows, dimension))
 
 A segment is immutable. Reading all segments in order and folding their records gives the index.

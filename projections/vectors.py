@@ -97,6 +97,7 @@ class VectorView:
         self._closed = False
         self._items: dict[str, _Item] = {}
         self._waiting: dict[str, dict[str, int]] = {}
+        self._waiting_items = 0
         self._known: dict[str, Rows] = {}
         self._records: dict[str, int] = {}
         self._table = VectorTable(dimension)
@@ -105,7 +106,7 @@ class VectorView:
         self._manifest.check(directory, model, dimension)
         self._clean()
         for entry in self._manifest.files:
-            self._read(entry.name)
+            self._fold(entry.name, *read_segment(directory / entry.name, dimension))
         self._table.publish()
         self._progress = Progress(self._manifest.position, self._manifest.event_id)
 
@@ -133,7 +134,7 @@ class VectorView:
 
     def waiting(self) -> int:
         """Return how many items have no vectors yet."""
-        return sum(map(len, tuple(self._waiting.values())))
+        return self._waiting_items
 
     def item(self, id_: str) -> Added | None:
         """Return what is known of an item, None when it is not in the index."""
@@ -193,12 +194,13 @@ class VectorView:
     def _commit(self, records: Sequence[Record], rows: Sequence[bytes], upto: int, event_id: str) -> None:
         name = self._write(records, rows)
         entry = describe(self._directory / name)
+        found = read_segment(self._directory / name, self._dimension)
         self._switch(
             msgspec.structs.replace(
                 self._manifest, position=upto, event_id=event_id, files=(*self._manifest.files, entry)
             )
         )
-        self._read(name)
+        self._fold(name, *found)
         self._table.publish()
         # The commit stands; what could not be compacted now is tried again at the next one.
         with suppress(OSError):
@@ -214,8 +216,7 @@ class VectorView:
         write_segment(self._directory / name, self._dimension, records, rows)
         return name
 
-    def _read(self, name: str) -> None:
-        records, rows = read_segment(self._directory / name, self._dimension)
+    def _fold(self, name: str, records: Sequence[Record], rows: Rows) -> None:
         self._records[name] = len(records)
         for record in records:
             match record:
@@ -234,6 +235,7 @@ class VectorView:
             self._table.attach(number, rows)
         else:
             self._waiting.setdefault(added.embedding, {})[added.id] = number
+            self._waiting_items += 1
 
     def _fold_removed(self, id_: str) -> None:
         item = self._items.pop(id_, None)
@@ -241,13 +243,16 @@ class VectorView:
             return
         self._table.drop(item.number)
         if (waiting := self._waiting.get(item.added.embedding)) is not None:
-            waiting.pop(id_, None)
+            del waiting[id_]
+            self._waiting_items -= 1
             if not waiting:
                 del self._waiting[item.added.embedding]
 
     def _fold_computed(self, embedding: str, rows: Rows) -> None:
         self._known[embedding] = rows
-        for number in self._waiting.pop(embedding, {}).values():
+        waiting = self._waiting.pop(embedding, {})
+        self._waiting_items -= len(waiting)
+        for number in waiting.values():
             self._table.attach(number, rows)
 
     # -- compaction -----------------------------------------------------------------------------
@@ -311,9 +316,10 @@ class VectorView:
     def _clean(self) -> None:
         """Remove files that no commit names: what a crash left, or a compaction replaced."""
         named = {entry.name for entry in self._manifest.files}
-        for path in (*self._directory.glob("s*.seg"), *self._directory.glob("*.new")):
+        for path in self._directory.glob("s*.seg"):
             if path.name not in named:
                 path.unlink(missing_ok=True)
+        (self._directory / f"{MANIFEST}.new").unlink(missing_ok=True)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -346,9 +352,7 @@ class VectorView:
                 return
             self._closed = True
             if self.position > self._manifest.position:
-                self._switch(
-                    msgspec.structs.replace(self._manifest, position=self.position, event_id=self.event_id)
-                )
+                self._switch(msgspec.structs.replace(self._manifest, position=self.position, event_id=self.event_id))
             self._known.clear()
             self._table = VectorTable(self._dimension)
 
