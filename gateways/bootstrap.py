@@ -45,6 +45,7 @@ __all__ = ["Runtime", "running", "serve"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
+_CANCEL_AGAIN = 0.5
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -180,8 +181,12 @@ _EMBEDDED = frozenset({"message", "memory"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
+    pending = set(tasks)
+    while pending:
+        # Again and again: before Python 3.12 `wait_for` loses a cancellation that meets its result.
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN)
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -197,6 +202,7 @@ async def _start_api(stack: AsyncExitStack, service: Service, url: str, password
     api = Api(service, callers, broker)
     await broker.start()
     stack.push_async_callback(broker.stop)
+    stack.push_async_callback(api.close)
     return api
 
 

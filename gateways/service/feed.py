@@ -2,115 +2,193 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from domain.envelope import Envelope
-from domain.errors import InvalidInputError
-from domain.events import ContactSet, Event, MemoryRemembered, MemoryRestored, MessageForgotten, MessageRecorded
+from domain.errors import InvalidInputError, MismatchError
 from domain.ids import check_profile
+from domain.text import check_name
 from gateways.service.context import Core
-from gateways.service.profiles import OpenProfile
+from gateways.service.feed_cache import About, Item, View
+from gateways.service.feeds import QUIET
 from gateways.service.validate import check_limit
-from umbriel.types import FeedEvent, FeedReply, FeedRequest
+from projections.ledger import Ledger
+from umbriel.types import FeedRequest
 
-__all__ = ["QUIET", "feed"]
+__all__ = ["NEW", "QUIET", "FeedPage", "Owner", "feed"]
 
-#: Categories that are left out unless they are asked for.
-QUIET = frozenset({"embedding", "access", "usage", "recall"})
-_CATEGORIES = frozenset(
-    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal"} | QUIET
+#: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
+NEW = "new"
+_LOUD = frozenset(
+    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal"}
 )
-_PAGE = 500
+_CATEGORIES = _LOUD | QUIET
+#: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.
+_SCAN_SECONDS = 5.0
 
 
-async def feed(core: Core, profile: str, request: FeedRequest) -> FeedReply:
+class FeedPage(msgspec.Struct, frozen=True):
+    """A `FeedReply` whose events are encoded already, once for every subscriber."""
+
+    events: list[msgspec.Raw]
+    position: str
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered."""
+
+    contact: str
+    said: bool = False
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    profile: str
+    categories: frozenset[str]
+    contact: str
+    allowed: Callable[[Owner | None], bool] | None
+
+    @property
+    def view(self) -> View:
+        return self.profile, not self.categories.isdisjoint(QUIET)
+
+    @property
+    def needs_owners(self) -> bool:
+        return bool(self.contact) or self.allowed is not None
+
+    def passes(self, owner: Owner | None) -> bool:
+        if self.allowed is not None and not self.allowed(owner):
+            return False
+        return not self.contact or (owner is not None and owner.contact == self.contact)
+
+
+class _Page:
+    """The reply as it grows, bounded by count and by bytes."""
+
+    def __init__(self, after: int, *, limit: int, max_bytes: int) -> None:
+        self.after = after
+        self.events: list[msgspec.Raw] = []
+        self._limit = limit
+        self._room = max_bytes
+
+    def take(self, item: Item) -> bool:
+        """Add an event; False when it has no room any more (the first one always has)."""
+        if self.events and (len(self.events) == self._limit or len(item.raw) > self._room):
+            return False
+        self.events.append(msgspec.Raw(item.raw))
+        self._room -= len(item.raw) + 1
+        self.after = item.position
+        return True
+
+
+async def feed(
+    core: Core, profile: str, request: FeedRequest, *, allowed: Callable[[Owner | None], bool] | None = None
+) -> FeedPage:
     """Return events after a position in log order, waiting up to ``wait`` seconds for the first one.
 
-    The reply's position is where to ask next: it passes over what the filter leaves out.
+    The reply's position is where to ask next: it passes over what the filter leaves out. ``allowed`` decides by
+    whom an event is about (None: the whole profile) whether the caller may see it. Without ``wait`` the reply
+    holds everything that was in the log when it was asked for, as far as it fits. Raises MismatchError for a
+    position of another log, or one that this log has not reached.
     """
-    after = _check(core, profile, request)
-    deadline = time.monotonic() + min(request.wait, core.settings.limits.feed_wait_seconds)
-    while True:
-        reply = await _page(core, profile, request, after)
-        remaining = deadline - time.monotonic()
-        if reply.events or remaining <= 0:
-            return reply
-        after = core.positions.read(reply.position, field="position")
-        await core.reader.wait_until(partial(_moved, core, after), remaining)
+    wanted = _check(core, profile, request, allowed)
+    if request.after == NEW:
+        return FeedPage([], core.positions.show(await core.events.log.last_position()))
+    page = _Page(await _start(core, request.after), limit=request.limit, max_bytes=core.settings.limits.reply_bytes)
+    wait = min(request.wait, core.settings.limits.feed_wait_seconds)
+    deadline = time.monotonic() + wait
+    until = max(deadline, time.monotonic() + _SCAN_SECONDS)
+    full = await _fill(core, wanted, page, until)
+    if wait <= 0 and not full:
+        await _reach_head(core)
+        await _fill(core, wanted, page, until)
+    while not page.events and (remaining := deadline - time.monotonic()) > 0:
+        await core.feeds.wait(wanted.view, wanted.categories, page.after, remaining)
+        await _fill(core, wanted, page, until)
+    return FeedPage(page.events, core.positions.show(page.after))
 
 
-def _moved(core: Core, after: int) -> bool:
-    return core.reader.passed > after
-
-
-def _check(core: Core, profile: str, request: FeedRequest) -> int:
+def _check(core: Core, profile: str, request: FeedRequest, allowed: Callable[[Owner | None], bool] | None) -> _Filter:
     check_profile(profile)
     check_limit(request.limit, core.settings.limits.feed_limit)
+    if request.contact:
+        check_name(request.contact, field="contact", max_chars=core.settings.limits.contact_chars)
     unknown = set(request.kinds) - _CATEGORIES
     if unknown:
         raise InvalidInputError(
             "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    return core.positions.read(request.after, field="after")
+    return _Filter(profile, frozenset(request.kinds) or _LOUD, request.contact, allowed)
 
 
-async def _page(core: Core, profile: str, request: FeedRequest, after: int) -> FeedReply:
-    """Return the next events that pass the filter, reading on over what it leaves out."""
-    events: list[FeedEvent] = []
-    size, limit = 0, core.settings.limits.reply_bytes
-    # What the reader has passed before the log is read is surely read, even when no event of it is ours.
-    passed = core.reader.passed
-    if not await core.known_profile(profile):
-        return FeedReply(events=[], position=core.positions.show(max(after, passed)))
+async def _start(core: Core, position: str) -> int:
+    """Return the sequence to read after; one behind the log's end would pass over events still to come."""
+    after = core.positions.read(position, field="after")
+    if after <= core.reader.passed:
+        return after
+    last = await core.events.log.last_position()
+    if after > last:
+        raise MismatchError(
+            "after is a position that this log has not reached",
+            expected=f"at most {core.positions.show(last)}",
+            found=position,
+        )
+    return after
+
+
+async def _reach_head(core: Core) -> None:
+    """Wait for the reader to pass what is in the log now; what it does not reach in time is for the next page."""
+    head = await core.events.log.last_position()
+    await core.reader.wait_until(lambda: core.reader.passed >= head, core.settings.wait_seconds)
+
+
+async def _fill(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
+    """Read on until the page is full or the time is over (True), or the reader's position is reached (False)."""
+    while True:
+        found = await core.feeds.after(wanted.view, page.after)
+        if found is None:
+            return False
+        items, end = found
+        chosen = [item for item in items if item.category in wanted.categories]
+        if wanted.needs_owners:
+            owners = await _owners(core, wanted.profile, chosen)
+            chosen = [item for item in chosen if wanted.passes(owners.get(item.about))]
+        if not all(map(page.take, chosen)):
+            return True
+        page.after = end
+        if time.monotonic() > until:
+            return True
+        await asyncio.sleep(0)  # others get a turn, however much is there
+
+
+async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, Owner | None]:
+    """Return whom the events of a page are about, from one look into the ledger.
+
+    A message belongs to the contact its conversation is attached to now.
+    """
+    abouts = {item.about for item in items if item.about is not None}
+    named = [one for one in abouts if one.by in {"said", "remembered"}]
+    rest = list(abouts.difference(named))
+    owners: dict[About | None, Owner | None] = {one: Owner(one.value, said=one.by == "said") for one in named}
+    if not rest:
+        return owners
     async with core.profiles.use(profile) as opened:
-        while True:
-            part = await core.events.read(after, _PAGE, profile)
-            for envelope in part.envelopes:
-                shown = await _show(core, opened, request, envelope)
-                if shown is not None:
-                    size += len(msgspec.json.encode(shown))
-                    if events and (size > limit or len(events) == request.limit):
-                        return FeedReply(events=events, position=core.positions.show(after))
-                    events.append(shown)
-                after = envelope.position
-            if part.position == after and not part.envelopes:
-                return FeedReply(events=events, position=core.positions.show(max(after, passed)))
-            after = max(after, part.position)
+        if "ledger" in opened.views.stopped:
+            core.check_running(opened)
+        owners.update(await core.in_thread(lambda: _look_up(opened.views.ledger, rest)))
+    return owners
 
 
-async def _show(core: Core, opened: OpenProfile, request: FeedRequest, envelope: Envelope) -> FeedEvent | None:
-    category = envelope.data.category()
-    if category not in request.kinds if request.kinds else category in QUIET:
-        return None
-    if request.contact and not await _concerns(core, opened, request.contact, envelope.data):
-        return None
-    return FeedEvent(
-        position=core.positions.show(envelope.position),
-        topic=envelope.topic,
-        recorded_at=envelope.recorded_at,
-        event_id=envelope.event_id,
-        actor=envelope.actor.principal,
-        actor_type=envelope.actor.type,
-        data=msgspec.to_builtins(envelope.data.without_blob()),
-    )
-
-
-async def _concerns(core: Core, opened: OpenProfile, contact: str, event: Event) -> bool:
-    """Whether an event is about a contact: its memories, or its conversations' messages."""
-    ledger = opened.views.ledger
-    match event:
-        case ContactSet():
-            return event.contact == contact
-        case MemoryRemembered():
-            return event.scope == contact
-        case MemoryRestored():
-            return event.content.scope == contact
-        case MessageRecorded() | MessageForgotten():
-            conversation = await core.in_thread(lambda: ledger.conversation(event.session))
-            return conversation is not None and conversation.contact == contact
-    memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
-    record = await core.in_thread(lambda: ledger.memory(memory)) if memory else None
-    return record is not None and record.scope == contact
+def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, Owner | None]:
+    memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
+    owners: dict[About | None, Owner | None] = {}
+    for one in abouts:
+        if one.by == "memory":
+            record = memories.get(one.value)
+            owners[one] = None if record is None else Owner(record.scope or "")
+        else:
+            conversation = ledger.conversation(one.value)
+            owners[one] = Owner("" if conversation is None else conversation.contact, said=True)
+    return owners

@@ -21,6 +21,7 @@ from umbriel._errors import (
     UnavailableError,
 )
 from umbriel._split import sequence_of
+from umbriel._subscription import Subscription
 from umbriel.client import Umbriel
 from umbriel.types import (
     ChannelHit,
@@ -78,6 +79,7 @@ __all__ = [
     "RememberReply",
     "SourceLine",
     "StatusReply",
+    "Subscription",
     "TouchedReply",
     "Umbriel",
     "UmbrielError",
