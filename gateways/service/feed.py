@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from domain.errors import InvalidInputError, MismatchError
+from domain.errors import InvalidInputError, MismatchError, UmbrielError
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Core
@@ -146,6 +146,15 @@ async def _reach_head(core: Core) -> None:
 
 async def _fill(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
     """Read on until the page is full or the time is over (True), or the reader's position is reached (False)."""
+    try:
+        return await _read_on(core, wanted, page, until)
+    except UmbrielError:
+        if not page.events:
+            raise
+        return True  # what was read goes out; the next request meets the error
+
+
+async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
     while True:
         found = await core.feeds.after(wanted.view, page.after)
         if found is None:

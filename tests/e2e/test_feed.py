@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nats
@@ -19,9 +20,10 @@ import pytest
 
 from domain.ports import Embedded
 from gateways.bootstrap import Runtime, running
+from gateways.jetstream.log import Append
 from tests.builders import unit
 from tests.e2e.processes import ServiceProcess
-from umbriel import FeedEvent, InvalidInputError, Message, MismatchError, Umbriel, sequence_of
+from umbriel import DamagedError, FeedEvent, InvalidInputError, Message, MismatchError, Umbriel, sequence_of
 
 SUBSCRIBERS = 50
 EVENTS = 10_000
@@ -81,17 +83,25 @@ async def write(client: Umbriel, count: int) -> None:
         await client.ingest(messages, session=f"session {call}")
 
 
-async def collect(client: Umbriel, count: int, chance: random.Random | None, after: str = "") -> list[FeedEvent]:
-    """Subscribe until so many messages were seen; with ``chance`` going away and coming back now and then."""
+async def collect(client: Umbriel, count: int, after: str = "") -> list[FeedEvent]:
+    """Subscribe until so many messages were seen."""
+    subscription = client.subscribe(after=after, kinds=["message"], limit=500)
+    return [await anext(subscription) for _ in range(count)]
+
+
+async def collect_unsteadily(service: ServiceProcess, count: int, chance: random.Random) -> list[FeedEvent]:
+    """Subscribe until so many messages were seen, losing the connection now and then, mostly in mid-wait."""
     seen: list[FeedEvent] = []
     while len(seen) < count:
-        leave_after = chance.randint(1, 3_000) if chance else count
-        subscription = client.subscribe(after=after, kinds=["message"], limit=500)
-        while len(seen) < count and leave_after:
-            seen.append(await anext(subscription))
-            leave_after -= 1
-        await subscription.aclose()
-        after = seen[-1].position
+        async with await service.client() as client:
+            subscription = client.subscribe(after=seen[-1].position if seen else None, kinds=["message"], limit=500)
+            until = min(count, len(seen) + chance.randint(1, 4_000))
+            while len(seen) < until:
+                seen.append(await anext(subscription))
+            if chance.random() < 0.7:
+                waiting = asyncio.create_task(client.feed(after=subscription.position, wait=20))
+                await asyncio.sleep(chance.uniform(0, 0.02))
+                waiting.cancel()
     return seen
 
 
@@ -106,19 +116,17 @@ def in_order(events: Sequence[FeedEvent]) -> bool:
 async def test_many_subscribers_see_each_event_once_in_order(tmp_path: Path) -> None:
     """50 subscribers that disconnect and resume at random, half live and half later: 10,000 events each, once."""
     chance = random.Random(7)
+    delays = [0.0 if number % 2 else chance.uniform(0, 10) for number in range(SUBSCRIBERS)]
     with ServiceProcess(tmp_path / "data") as service:
-        clients = [await service.client() for _ in range(SUBSCRIBERS)]
 
         async def subscriber(number: int) -> list[FeedEvent]:
-            if number % 2:
-                await asyncio.sleep(chance.uniform(0, 15))
-            return await collect(clients[number], EVENTS, random.Random(number))
+            await asyncio.sleep(delays[number])
+            return await collect_unsteadily(service, EVENTS, random.Random(number))
 
-        writing = asyncio.create_task(write(clients[0], EVENTS))
-        seen = await asyncio.gather(*(subscriber(number) for number in range(SUBSCRIBERS)))
-        await writing
-        for client in clients:
-            await client.close()
+        async with await service.client() as writer:
+            writing = asyncio.create_task(write(writer, EVENTS))
+            seen = await asyncio.gather(*(subscriber(number) for number in range(SUBSCRIBERS)))
+            await writing
     first = [event.event_id for event in seen[0]]
     assert len(set(first)) == EVENTS
     assert in_order(seen[0])
@@ -131,9 +139,9 @@ async def test_subscribers_share_what_was_read(runtime: Runtime) -> None:
         await write(client, 1_000)
         await client.status()
         feeds = runtime.service.core.feeds
-        seen = [await collect(client, 1_000, None)]
+        seen = [await collect(client, 1_000)]
         once = feeds.log_reads
-        seen += await asyncio.gather(*(collect(client, 1_000, None) for _ in range(20)))
+        seen += await asyncio.gather(*(collect(client, 1_000) for _ in range(20)))
         assert once > 0
         assert feeds.log_reads <= once + 2
         assert all(events == seen[0] for events in seen)
@@ -270,7 +278,7 @@ async def test_slow_and_dead_subscribers_delay_nobody(service: ServiceProcess, c
     await dead.flush()
     await dead.close()
     slow = client.subscribe(after=end, kinds=["message"])
-    lively = asyncio.create_task(collect(client, 1_000, None, after=end))
+    lively = asyncio.create_task(collect(client, 1_000, after=end))
     first = asyncio.create_task(anext(slow))
     await asyncio.sleep(0.3)
     started = time.perf_counter()
@@ -330,6 +338,26 @@ async def test_a_destroyed_key_takes_events_out_of_the_feed_at_once(runtime: Run
         await core.events.keys.destroy("p", key.key_id)
         said = [event.data["content"] for event in (await client.feed(kinds=["message"])).events]
         assert said == ["before"]
+
+
+async def test_an_unreadable_event_stops_the_feed_with_the_way_round_it(runtime: Runtime) -> None:
+    """What lies before is delivered, then a clear error names the event; asked after it, the feed goes on."""
+    core = runtime.service.core
+    async with await connected(runtime) as client:
+        await client.remember("before", key="before", wait=True)
+        waiting = asyncio.create_task(client.feed(after=await head(client), kinds=["memory"], wait=10))
+        await waits(runtime, 1)
+        foreign = Append("p.memory.x", 1, "memory.remembered", 1, "e", datetime.now(UTC), "", b"no event", expected=0)
+        (position,) = await core.events.log.append([foreign])
+        with pytest.raises(DamagedError, match=f"event at {position}") as caught:
+            await waiting
+        there = f"{core.positions.show(position)}"
+        assert there in caught.value.expected
+        assert [event.data["text"] for event in (await client.feed(kinds=["memory"])).events] == ["before"]
+        await client.ingest([Message(role="user", content="after")], session="s")
+        assert [event.data["content"] for event in (await client.feed(after=there, kinds=["message"])).events] == [
+            "after"
+        ]
 
 
 async def test_a_service_that_stops_sends_feeds_home(tmp_path: Path) -> None:
