@@ -168,6 +168,7 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
     stack.push_async_callback(service.accesses.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
+        "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
     }

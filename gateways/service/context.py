@@ -66,7 +66,7 @@ class Core:
         self.directory = directory
         self.embedder = embedder
         self.positions = positions
-        self.feeds = Feeds(events, reader, positions, cache_bytes=settings.feed_cache_bytes)
+        self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
 

@@ -102,10 +102,12 @@ async def feed(
     until = max(deadline, time.monotonic() + _SCAN_SECONDS)
     full = await _fill(core, wanted, page, until)
     if wait <= 0 and not full:
-        await _reach_head(core)
+        await core.feeds.reach(await core.events.log.last_position(), core.settings.wait_seconds)
+        await _know_owners(core, wanted, core.settings.wait_seconds)
         await _fill(core, wanted, page, until)
     while not page.events and (remaining := deadline - time.monotonic()) > 0:
         await core.feeds.wait(wanted.view, wanted.categories, page.after, remaining)
+        await _know_owners(core, wanted, max(deadline - time.monotonic(), 0))
         await _fill(core, wanted, page, until)
     return FeedPage(page.events, core.positions.show(page.after))
 
@@ -126,7 +128,7 @@ def _check(core: Core, profile: str, request: FeedRequest, allowed: Callable[[Ow
 async def _start(core: Core, position: str) -> int:
     """Return the sequence to read after; one behind the log's end would pass over events still to come."""
     after = core.positions.read(position, field="after")
-    if after <= core.reader.passed:
+    if after <= core.feeds.passed:
         return after
     last = await core.events.log.last_position()
     if after > last:
@@ -138,14 +140,15 @@ async def _start(core: Core, position: str) -> int:
     return after
 
 
-async def _reach_head(core: Core) -> None:
-    """Wait for the reader to pass what is in the log now; what it does not reach in time is for the next page."""
-    head = await core.events.log.last_position()
-    await core.reader.wait_until(lambda: core.reader.passed >= head, core.settings.wait_seconds)
+async def _know_owners(core: Core, wanted: _Filter, seconds: float) -> None:
+    """Whose an event is, the ledger knows once the reader has passed it; what is beyond is for the next page."""
+    if wanted.needs_owners:
+        here = core.feeds.passed
+        await core.reader.wait_until(lambda: core.reader.passed >= here, seconds)
 
 
 async def _fill(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
-    """Read on until the page is full or the time is over (True), or the reader's position is reached (False)."""
+    """Read on until the page is full or the time is over (True), or all is read (False)."""
     try:
         return await _read_on(core, wanted, page, until)
     except UmbrielError:
@@ -160,6 +163,11 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
         if found is None:
             return False
         items, end = found
+        if wanted.needs_owners:
+            end = min(end, core.reader.passed)
+            if end <= page.after:
+                return False
+            items = [item for item in items if item.position <= end]
         chosen = [item for item in items if item.category in wanted.categories]
         if wanted.needs_owners:
             owners = await _owners(core, wanted.profile, chosen)

@@ -1,7 +1,7 @@
 """Recently read stretches of the log, decrypted, decoded and encoded once for every subscriber of a profile.
 
 A stretch holds every event of one view of a profile (with or without the quiet categories) between two positions.
-The *live* stretch grows with the reader; when it is full it is sealed and becomes one of the others, which are
+The *live* stretch grows with the log; when it is full it is sealed and becomes one of the others, which are
 dropped, least recently used first, when they are too many bytes. Dropping any of them is always right: what is
 not here is read from the log.
 """
@@ -122,10 +122,10 @@ class FeedCache:
         if not starts:
             del self._starts[view]
 
-    # -- what the reader brings -----------------------------------------------------------------
+    # -- what comes live -----------------------------------------------------------------------
 
     def open(self, view: View, position: int) -> None:
-        """Begin a live stretch at the reader's position, unless there is one."""
+        """Begin a live stretch at the position passed, unless there is one."""
         if view in self._live:
             self._live.move_to_end(view)
             return
@@ -133,17 +133,33 @@ class FeedCache:
         if len(self._live) > _LIVE_VIEWS:
             self._live.popitem(last=False)
 
+    def restart(self, view: View, position: int) -> None:
+        """Begin the live stretch anew, without what it may have missed."""
+        self._live[view] = Stretch(position, position)
+
+    def opened(self) -> set[View]:
+        """Return the views that have a live stretch."""
+        return set(self._live)
+
+    def is_behind(self, view: View, position: int) -> bool:
+        """Whether what follows a position is older than the view's live stretch."""
+        return position < self._live[view].start
+
+    def live_after(self, view: View, position: int) -> list[Item]:
+        """Return the events of the view's live stretch after a position."""
+        return self._live[view].after(position)
+
     def is_open(self, view: View) -> bool:
         """Whether the view has a live stretch."""
         return view in self._live
 
     def extend(self, view: View, items: Sequence[Item]) -> None:
-        """Append what the reader read to the view's live stretch."""
+        """Append what was read to the view's live stretch."""
         for item in items:
             self._live[view].add(item)
 
     def advance(self, position: int) -> None:
-        """Let every live stretch reach the reader's position; full ones are sealed."""
+        """Let every live stretch reach the position passed; full ones are sealed."""
         for view, live in list(self._live.items()):
             live.end = max(live.end, position)
             if live.size > _LIVE_BYTES or len(live.items) >= _LIVE_EVENTS:

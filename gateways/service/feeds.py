@@ -1,7 +1,7 @@
 """What all subscribers share: the stretches already decoded, and the place where they wait for more.
 
-A feed shows an event once the views have applied it: who is told of an event finds it in a recall. A waiting feed
-holds a future and nothing else; it is woken by events of its own profile and categories, and by nothing else.
+Feeds follow the log on their own, so that indexing and a stopped view delay nobody. A waiting feed holds a future
+and nothing else; it is woken by events of its own profile and categories, and by nothing else.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import datetime
 from weakref import WeakValueDictionary
 
 import msgspec
+import structlog
 
-from domain.envelope import Envelope
+from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError, UnavailableError
 from domain.events import (
     ContactSet,
@@ -25,17 +27,18 @@ from domain.events import (
     MessageRecorded,
     ProfileCreated,
 )
-from gateways.jetstream.log import Entry
-from gateways.service.events import EventReader, Passed
+from gateways.jetstream.log import Entry, Tail
+from gateways.service.events import EventReader
 from gateways.service.feed_cache import About, FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
-from gateways.service.reader import Reader
 
 __all__ = ["QUIET", "Feeds"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
 _PAGE = 500
+_RESUME_SECONDS = 0.5
+_log = structlog.get_logger(__name__)
 
 
 class _Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +59,8 @@ class Feeds:
     ``log_reads`` counts reads of the log for feeds, ``wakes`` the feeds woken, ``waiting`` those that wait now.
     """
 
-    def __init__(self, events: EventReader, reader: Reader, positions: Positions, *, cache_bytes: int) -> None:
+    def __init__(self, events: EventReader, positions: Positions, *, passed: int, cache_bytes: int) -> None:
         self._events = events
-        self._reader = reader
         self._positions = positions
         self.cache = FeedCache(cache_bytes)
         self._waiting: dict[str, dict[asyncio.Future[None], frozenset[str]]] = defaultdict(dict)
@@ -66,18 +68,20 @@ class Feeds:
         self._closed = False
         self.log_reads = 0
         self.wakes = 0
-        reader.followers.append(self._follow)
+        #: the position up to which events are shown and waiting feeds were woken
+        self.passed = passed
+        self._moved = asyncio.Condition()
         events.keys.forgotten.append(self.cache.drop)
 
     # -- reading --------------------------------------------------------------------------------
 
     async def after(self, view: View, position: int) -> tuple[list[Item], int] | None:
-        """Return the next events of a view after a position and how far they reach; None at the reader's position.
+        """Return the next events of a view after a position and how far they reach; None when all is read.
 
         The log is read once for all who ask for the same stretch. Raises DamagedError at an event that cannot be
         read, UnavailableError when the log does not answer.
         """
-        if position >= self._reader.passed:
+        if position >= self.passed:
             return None
         turn = self._turns.setdefault(view, asyncio.Lock())
         found = self.cache.find(view, position)
@@ -87,7 +91,7 @@ class Feeds:
         return found.after(position), found.end
 
     async def _read(self, view: View, after: int) -> Stretch:
-        self.cache.open(view, self._reader.passed)
+        self.cache.open(view, self.passed)
         limit = self.cache.next_start(view, after)
         entries, end = await self._entries(view[0], after, limit)
         wanted = [entry for entry in entries if view[1] or _category(entry) not in QUIET]
@@ -106,7 +110,7 @@ class Feeds:
         self.log_reads += 1
         read = await self._events.log.read(after, _PAGE, profile)
         if not read:
-            # A replica may lag behind what the reader has passed; the leader does not.
+            # A replica may lag behind what was passed here; the leader does not.
             self.log_reads += 1
             found = await self._events.log.next(after, profile)
             read = [found] if found is not None else []
@@ -145,31 +149,60 @@ class Feeds:
 
     # -- following ------------------------------------------------------------------------------
 
-    def _follow(self, part: Passed) -> None:
-        by_profile: dict[str, list[Envelope]] = defaultdict(list)
-        for envelope in part.envelopes:
-            by_profile[envelope.profile].append(envelope)
-        for profile, envelopes in by_profile.items():
-            self._extend(profile, envelopes)
-        for profile in part.poison:
-            self.cache.drop(profile)
-        self.cache.advance(part.position)
-        for profile, envelopes in by_profile.items():
-            self._wake(profile, {envelope.data.category() for envelope in envelopes})
-        for profile in part.poison:
-            self._wake(profile, None)
+    async def run(self) -> None:
+        """Follow the log until cancelled; only events of profiles that somebody listens to are decrypted."""
+        while True:
+            try:
+                async with aclosing(self._events.log.tail(self.passed)) as parts:
+                    async for part in parts:
+                        await self._follow(part)
+            except UnavailableError as error:
+                _log.warning("feeds_resume", after=self.passed, reason=str(error))
+            await asyncio.sleep(_RESUME_SECONDS)
 
-    def _extend(self, profile: str, envelopes: Sequence[Envelope]) -> None:
-        views = [view for view in ((profile, False), (profile, True)) if self.cache.is_open(view)]
-        if not views:
-            return
-        if not all(map(self._held, envelopes)) or any(map(_ends_keys, envelopes)):
+    async def _follow(self, part: Tail) -> None:
+        by_profile: dict[str, list[Entry]] = defaultdict(list)
+        for entry in part.entries:
+            by_profile[profile_of(entry.originator_id)].append(entry)
+        decoded = self.cache.opened()
+        read = {profile: await self._decode(profile, entries, decoded) for profile, entries in by_profile.items()}
+        # From here on nothing is awaited: whoever asks finds all of this part or nothing of it.
+        for view in self.cache.opened() - decoded:
+            self.cache.restart(view, part.passed)
+        for profile, envelopes in read.items():
+            self._extend(profile, envelopes, by_profile[profile])
+        self.passed = max(self.passed, part.passed)
+        self.cache.advance(self.passed)
+        for profile, entries in by_profile.items():
+            self._wake(profile, None if read[profile] is None else {_category(entry) for entry in entries})
+        async with self._moved:
+            self._moved.notify_all()
+
+    async def _decode(self, profile: str, entries: Sequence[Entry], views: set[View]) -> list[Envelope] | None:
+        """Return the events that somebody listens to; None when one of them cannot be read."""
+        if not {(profile, False), (profile, True)} & views:
+            return []
+        quiet = (profile, True) in views
+        wanted = [entry for entry in entries if quiet or _category(entry) not in QUIET]
+        read = await self._events.decode(wanted, 0)
+        return None if read.poison else read.envelopes
+
+    def _extend(self, profile: str, envelopes: Sequence[Envelope] | None, entries: Sequence[Entry]) -> None:
+        if envelopes is None or not all(map(self._held, envelopes)) or any(map(_ends_keys, entries)):
             self.cache.drop(profile)
             return
-        quiet = any(view[1] for view in views)
-        items = [self._item(one) for one in envelopes if quiet or one.data.category() not in QUIET]
-        for view in views:
-            self.cache.extend(view, [item for item in items if view[1] or item.category not in QUIET])
+        items = [self._item(envelope) for envelope in envelopes]
+        for view in ((profile, False), (profile, True)):
+            if items and self.cache.is_open(view):
+                self.cache.extend(view, [item for item in items if view[1] or item.category not in QUIET])
+
+    async def reach(self, position: int, seconds: float) -> None:
+        """Wait until everything up to a position can be read here, or until the time is over."""
+        try:
+            async with asyncio.timeout(seconds), self._moved:
+                await self._moved.wait_for(lambda: self.passed >= position)
+        except TimeoutError:
+            return
 
     def _wake(self, profile: str, categories: set[str] | None) -> None:
         for future, wanted in self._waiting.get(profile, {}).items():
@@ -189,8 +222,10 @@ class Feeds:
 
         Raises UnavailableError when the service stops.
         """
-        self.cache.open(view, self._reader.passed)
-        if self._reader.passed > after:
+        self.cache.open(view, self.passed)
+        if self.cache.is_behind(view, after) or any(
+            item.category in categories for item in self.cache.live_after(view, after)
+        ):
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting[view[0]]
@@ -222,9 +257,9 @@ def _category(entry: Entry) -> str:
     return entry.topic.split(".", 1)[0]
 
 
-def _ends_keys(envelope: Envelope) -> bool:
+def _ends_keys(entry: Entry) -> bool:
     """Whether an event may mean that keys were destroyed: any of the profile's own but its creation."""
-    return envelope.data.category() == ProfileCreated.category() and not isinstance(envelope.data, ProfileCreated)
+    return _category(entry) == ProfileCreated.category() and entry.topic != ProfileCreated.TOPIC
 
 
 def _about(event: Event) -> About | None:

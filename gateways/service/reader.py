@@ -35,8 +35,6 @@ class Reader:
         self._moved = asyncio.Condition()
         self.passed = directory.low_water_mark()
         self.listeners: list[Callable[[list[Envelope]], None]] = []
-        #: called with every part that was read, in the same step in which it counts as passed
-        self.followers: list[Callable[[Passed], None]] = []
 
     async def run(self) -> None:
         """Follow the log until cancelled; a lost connection is resumed from the mark."""
@@ -61,8 +59,6 @@ class Reader:
             await asyncio.to_thread(self._directory.set_mark, part.position)
         async with self._moved:
             self.passed = max(self.passed, part.position)
-            for follower in self.followers:
-                follower(part)
             self._moved.notify_all()
         if part.envelopes:
             for listener in self.listeners:
