@@ -1,0 +1,73 @@
+"""The running service in this process, where races can be arranged: rebuilds, closing, shutting down."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from domain.ports import Embedded
+from domain.settings import Settings
+from gateways import bootstrap
+from gateways.bootstrap import Runtime
+from gateways.service.context import Caller
+
+AGENT = Caller("local-agent", "agent")
+
+
+class SmallEmbedder:
+    """Unit vectors of a text's hash: fast, deterministic, about nothing."""
+
+    model = "small"
+    dimension = 16
+
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """Return one chunk a text."""
+        return [Embedded(1, self.embed_query(text)) for text in texts]
+
+    def embed_query(self, text: str) -> bytes:
+        """Return the vector of a text."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        vector = np.random.default_rng(seed).normal(size=self.dimension)
+        return (vector / np.linalg.norm(vector)).astype("<f4").tobytes()
+
+
+@asynccontextmanager
+async def running(data: Path, **settings: Any) -> AsyncIterator[Runtime]:
+    """A service on ``data`` with the small embedder."""
+    async with bootstrap.running(data, settings=Settings(**settings), embedder=SmallEmbedder()) as runtime:
+        yield runtime
+
+
+@pytest.fixture
+async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
+    """A running service."""
+    async with running(tmp_path / "data") as started:
+        yield started
+
+
+async def call(runtime: Runtime, verb: str, profile: str = "p", **fields: Any) -> Any:
+    """Ask the service as an agent would; the reply's fields become attributes."""
+    return await runtime.service.call(verb, AGENT, profile, msgspec.json.encode(fields))
+
+
+def said(*lines: str) -> list[dict[str, str]]:
+    """Messages of a user."""
+    return [{"role": "user", "content": line} for line in lines]
+
+
+async def test_rebuilds_at_the_same_time_leave_the_profile_served(runtime: Runtime) -> None:
+    """Three rebuilds of one profile at once: each is whole, and the profile answers afterwards."""
+    await call(runtime, "ingest", messages=said(*(f"hello {n}" for n in range(200))), session="s", wait=True)
+    replies = await asyncio.gather(*(call(runtime, "rebuild") for _ in range(3)))
+    assert len({reply.generation for reply in replies}) == 3
+    assert all(reply.verified for reply in replies)
+    assert (await call(runtime, "recall", query="hello 7")).results
+    assert not [view for view in (await call(runtime, "status")).views if view.stopped]
