@@ -131,7 +131,8 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
     )
-    stack.callback(core.close)
+    # On a thread: commands that still run need the loop to end.
+    stack.push_async_callback(asyncio.to_thread, core.close)
     return core
 
 

@@ -17,6 +17,7 @@ from domain.ports import Embedded
 from domain.settings import Settings
 from gateways import bootstrap
 from gateways.bootstrap import Runtime
+from gateways.jetstream.log import Append
 from gateways.service.context import Caller
 
 AGENT = Caller("local-agent", "agent")
@@ -71,3 +72,48 @@ async def test_rebuilds_at_the_same_time_leave_the_profile_served(runtime: Runti
     assert all(reply.verified for reply in replies)
     assert (await call(runtime, "recall", query="hello 7")).results
     assert not [view for view in (await call(runtime, "status")).views if view.stopped]
+
+
+async def test_a_command_under_way_does_not_keep_the_service_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command whose append takes long, and whose request was given up, ends; then the service does."""
+
+    async def run() -> None:
+        async with running(tmp_path / "data") as runtime:
+            await call(runtime, "remember", content="warm")
+            log = runtime.service.core.events.log
+            append = log.append
+
+            async def slow(appends: Sequence[Append]) -> list[int]:
+                await asyncio.sleep(0.5)
+                return await append(appends)
+
+            monkeypatch.setattr(log, "append", slow)
+            request = asyncio.create_task(call(runtime, "remember", content="late"))
+            await asyncio.sleep(0.2)
+            request.cancel()
+
+    await asyncio.wait_for(run(), 15)
+
+
+async def test_accesses_counted_are_written_when_the_service_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is being flushed when the service ends is written, once."""
+    async with running(tmp_path / "data", access_flush_seconds=0.1) as runtime:
+        written = await call(runtime, "remember", content="tea at four", key="tea")
+        log = runtime.service.core.events.log
+        append = log.append
+
+        async def slow(appends: Sequence[Append]) -> list[int]:
+            await asyncio.sleep(0.3)
+            return await append(appends)
+
+        monkeypatch.setattr(log, "append", slow)
+        await call(runtime, "get", key="tea", at_least=written.position)
+        await asyncio.sleep(0.2)
+    async with running(tmp_path / "data") as runtime:
+        end = runtime.service.core.positions.show(await runtime.service.core.events.log.last_position())
+        listed = await call(runtime, "list", at_least=end)
+        assert [entry.accesses for entry in listed.entries] == [1]
