@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from gateways import bootstrap
 from gateways.bootstrap import Runtime
 from gateways.jetstream.log import Append
 from gateways.service.context import Caller
+from gateways.service.profiles import OpenProfile
+from projections.generations import ViewSet
 
 AGENT = Caller("local-agent", "agent")
 
@@ -117,3 +120,44 @@ async def test_accesses_counted_are_written_when_the_service_ends(
         end = runtime.service.core.positions.show(await runtime.service.core.events.log.last_position())
         listed = await call(runtime, "list", at_least=end)
         assert [entry.accesses for entry in listed.entries] == [1]
+
+
+async def test_a_profile_is_not_opened_again_while_it_still_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two view sets never have one profile's files at once: the late close would undo what the other wrote."""
+    async with running(tmp_path / "data", open_profiles=1) as runtime:
+        for name in ("a", "b"):
+            await call(runtime, "remember", profile=name, content="x", wait=True)
+        profiles = runtime.service.core.profiles
+        close = ViewSet.close
+        closing: set[Path] = set()
+        overlaps: list[Path] = []
+
+        def slow(views: ViewSet) -> None:
+            closing.add(views.root)
+            time.sleep(0.2)
+            close(views)
+            closing.discard(views.root)
+
+        opening = OpenProfile.open_views
+
+        def open_views(profile: OpenProfile) -> None:
+            if profile.root in closing:
+                overlaps.append(profile.root)
+            opening(profile)
+
+        monkeypatch.setattr(ViewSet, "close", slow)
+        monkeypatch.setattr(OpenProfile, "open_views", open_views)
+
+        async def use(name: str) -> None:
+            async with profiles.use(name):
+                await asyncio.sleep(0)
+
+        await use("a")
+        other = asyncio.create_task(use("b"))
+        while not closing:
+            await asyncio.sleep(0.01)
+        await use("a" if next(iter(closing)).name == "p.a" else "b")
+        await other
+        assert not overlaps
