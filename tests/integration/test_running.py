@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from domain.errors import DamagedError
 from domain.ports import Embedded
 from domain.settings import Settings
 from gateways import bootstrap
@@ -161,3 +162,29 @@ async def test_a_profile_is_not_opened_again_while_it_still_closes(
         await use("a" if next(iter(closing)).name == "p.a" else "b")
         await other
         assert not overlaps
+
+
+async def test_a_contacts_feed_misses_nothing_that_the_ledger_has_not_seen(runtime: Runtime) -> None:
+    """Asked right after the acknowledgement, a feed of one contact has every message of it."""
+    for number in range(10):
+        written = await call(runtime, "ingest", messages=said("a", "b", "c"), session=f"s{number}", contact="ana")
+        start = runtime.service.core.positions.read(written.outcomes[0].position, field="after") - 1
+        after = runtime.service.core.positions.show(start)
+        reply = await call(runtime, "feed", after=after, contact="ana", kinds=["message"])
+        assert [event.data["message"] for event in reply.events] == [one.id for one in written.outcomes]
+
+
+async def test_a_feed_says_where_an_unreadable_event_is(runtime: Runtime) -> None:
+    """What cannot be read is not passed over in silence: what is before it is handed out, then it is an error."""
+    first = await call(runtime, "ingest", messages=said("before"), session="s")
+    log = runtime.service.core.events.log
+    sound = (await log.read(0, 10, "p"))[-1]
+    fields = {name: getattr(sound, name) for name in ("version", "topic", "schema", "recorded_at", "key_id")}
+    await log.append([Append(originator_id=f"p.message.{'b' * 26}", event_id="f" * 32, body=b"x" * 80, **fields)])
+    await call(runtime, "ingest", messages=said("after"), session="s")
+    start = runtime.service.core.positions.show(0)
+    reply = await call(runtime, "feed", after=start, kinds=["message"])
+    assert [event.data["content"] for event in reply.events] == ["before"]
+    assert reply.position == first.position
+    with pytest.raises(DamagedError):
+        await call(runtime, "feed", after=reply.position)
