@@ -194,6 +194,10 @@ class Profiles:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def current(self, profile: OpenProfile) -> OpenProfile:
+        """Return what is fed in the place of a lent profile: itself, or what has replaced it since."""
+        return self._open.get(profile.name, profile)
+
     def opened(self) -> list[OpenProfile]:
         """Return the profiles open now."""
         return list(self._open.values())

@@ -58,10 +58,12 @@ async def _reading(
         if absent is not None:
             return absent
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    if position:
+        # Lent twice: a rebuild may have put other views in the place of those that were waited with.
+        async with core.profiles.use(profile) as opened:
+            await core.wait_for(opened, position, visibility)
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
-        if position:
-            await core.wait_for(opened, position, visibility)
         return await work(opened)
 
 
@@ -114,7 +116,7 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
     request = check_list(request, core.settings.limits)
 
     async def work(opened: OpenProfile) -> ListReply:
-        now = datetime.now(UTC)
+        now, position = datetime.now(UTC), core.applied(opened)
         page = await core.in_thread(
             lambda: opened.views.ledger.list_memories(
                 session=request.session or None,
@@ -129,7 +131,7 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
         return ListReply(
             entries=[show_memory(record, now, core.positions.show) for record in page.entries],
             cursor=page.cursor,
-            position=core.positions.show(core.applied(opened)),
+            position=core.positions.show(position),
         )
 
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
@@ -147,8 +149,10 @@ async def why(core: Core, profile: str, request: IdRequest) -> WhyReply:
     address, _ = split_memory_id(request.id)
 
     async def work(opened: OpenProfile) -> WhyReply:
+        # Taken before the reading: what is applied meanwhile may not be in it.
+        position = core.positions.show(core.applied(opened))
         reply = await core.in_thread(lambda: _why(core, opened, address, request.id))
-        return msgspec.structs.replace(reply, position=core.positions.show(core.applied(opened)))
+        return msgspec.structs.replace(reply, position=position)
 
     return await _reading(core, profile, request.at_least, work)
 

@@ -23,6 +23,7 @@ from gateways.jetstream.log import Append
 from gateways.service.context import Caller
 from gateways.service.profiles import OpenProfile
 from projections.generations import ViewSet
+from projections.ledger import Ledger
 
 AGENT = Caller("local-agent", "agent")
 
@@ -188,3 +189,44 @@ async def test_a_feed_says_where_an_unreadable_event_is(runtime: Runtime) -> Non
     assert reply.position == first.position
     with pytest.raises(DamagedError):
         await call(runtime, "feed", after=reply.position)
+
+
+async def test_a_wait_outlives_a_rebuild(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for an embedding while the views are replaced waits for the new ones, which are fed."""
+    await call(runtime, "remember", content="first", wait=True)
+    embed = SmallEmbedder.embed
+
+    def slow(embedder: SmallEmbedder, texts: Sequence[str]) -> list[Embedded]:
+        time.sleep(1.0)
+        return embed(embedder, texts)
+
+    monkeypatch.setattr(SmallEmbedder, "embed", slow)
+    waiting = asyncio.create_task(call(runtime, "remember", content="second", wait=True))
+    await asyncio.sleep(0.2)
+    await call(runtime, "rebuild")
+    assert not waiting.done()
+    written = await asyncio.wait_for(waiting, 5)
+    found = await call(runtime, "recall", query="second", at_least=written.position, channels=["vector"])
+    assert written.memory.id in [one.id for one in found.results]
+
+
+async def test_a_list_claims_no_position_that_it_has_not_seen(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written while a page is read is not below the reply's position, or a feed from there would miss it."""
+    await call(runtime, "remember", content="first", wait=True)
+    read = Ledger.list_memories
+
+    def slow(ledger: Ledger, **how: Any) -> Any:
+        page = read(ledger, **how)
+        time.sleep(0.5)
+        return page
+
+    monkeypatch.setattr(Ledger, "list_memories", slow)
+    listing = asyncio.create_task(call(runtime, "list"))
+    await asyncio.sleep(0.1)
+    written = await call(runtime, "remember", content="second", wait=True)
+    reply = await listing
+    assert written.memory.id not in [entry.id for entry in reply.entries]
+    show = runtime.service.core.positions
+    assert show.read(reply.position, field="position") < show.read(written.position, field="position")
