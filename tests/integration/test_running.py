@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from domain.errors import DamagedError
+from domain.errors import DamagedError, MismatchError
 from domain.ports import Embedded
 from domain.settings import Settings
 from gateways import bootstrap
@@ -230,3 +230,34 @@ async def test_a_list_claims_no_position_that_it_has_not_seen(
     assert written.memory.id not in [entry.id for entry in reply.entries]
     show = runtime.service.core.positions
     assert show.read(reply.position, field="position") < show.read(written.position, field="position")
+
+
+async def test_a_profile_that_fails_does_not_hold_up_the_embedding_of_others(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Profiles whose views cannot be opened wait for their next try on their own time."""
+    core = runtime.service.core
+    detached = core.profiles.detached
+
+    async def failing(name: str) -> OpenProfile:
+        if name.startswith("bad"):
+            raise MismatchError("made with another model")
+        return await detached(name)
+
+    monkeypatch.setattr(core.profiles, "detached", failing)
+    for number in range(5):
+        core.worker.wake(f"bad{number}")
+    await asyncio.sleep(0.1)
+    async with asyncio.timeout(2.0):
+        await call(runtime, "remember", content="good", wait=True)
+
+
+async def test_the_services_status_stands_while_profiles_close(tmp_path: Path) -> None:
+    """With one profile kept open and many in use, the status never fails for a ledger that was just closed."""
+    async with running(tmp_path / "data", open_profiles=1) as runtime:
+        names = [f"p{number}" for number in range(4)]
+        for name in names:
+            await call(runtime, "remember", profile=name, content="x")
+        for _ in range(5):
+            reads = (call(runtime, "list", profile=name) for name in names)
+            await asyncio.gather(*reads, *(call(runtime, "status", profile="_") for _ in range(6)))
