@@ -128,7 +128,7 @@ async def _forget_memory(
     sources = list(dict.fromkeys(sources)) if request.with_sources else []
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return standing + sources, memory.version
+        return standing + sources, await core.events.log.last_position()
     touched, position = await change(
         core,
         Memory,

@@ -261,3 +261,21 @@ async def test_the_services_status_stands_while_profiles_close(tmp_path: Path) -
         for _ in range(5):
             reads = (call(runtime, "list", profile=name) for name in names)
             await asyncio.gather(*reads, *(call(runtime, "status", profile="_") for _ in range(6)))
+
+
+async def test_a_contact_set_with_messages_that_were_there_is_in_the_position(runtime: Runtime) -> None:
+    """The reply's position covers what the call wrote, also when all its messages are duplicates."""
+    await call(runtime, "ingest", messages=said("the cat is blue"), session="s")
+    again = await call(runtime, "ingest", messages=said("the cat is blue"), session="s", contact="ana")
+    assert again.outcomes[0].outcome == "duplicate"
+    found = await call(runtime, "recall", query="cat", contact="ana", at_least=again.position, visibility="keyword")
+    assert [one.text for one in found.results] == ["the cat is blue"]
+
+
+async def test_a_preview_of_forgetting_is_at_a_position_of_the_log(runtime: Runtime) -> None:
+    """The position of a preview is one of the log, not a version of the memory."""
+    for number in range(3):
+        written = await call(runtime, "remember", content=f"x{number}", key=f"k{number}")
+    preview = await call(runtime, "forget", id=written.memory.id, preview=True)
+    assert preview.touched == [written.memory.id]
+    assert preview.position == written.position
