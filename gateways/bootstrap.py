@@ -45,6 +45,7 @@ __all__ = ["Runtime", "running", "serve"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
+_CANCEL_AGAIN = 2.0
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -181,9 +182,12 @@ _EMBEDDED = frozenset({"message", "memory"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """End the workers; one that an arriving message made miss its cancellation is told again."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN)
 
 
 async def _start_api(stack: AsyncExitStack, service: Service, url: str, password: str) -> Api:

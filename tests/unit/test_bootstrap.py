@@ -1,0 +1,30 @@
+"""What the composition root does by itself: ending its workers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gateways import bootstrap
+
+
+async def test_a_worker_that_missed_its_cancellation_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11's ``wait_for`` drops a cancellation when its result comes at the same moment."""
+    monkeypatch.setattr(bootstrap, "_CANCEL_AGAIN", 0.05)
+    missed = 0
+
+    async def work() -> None:
+        nonlocal missed
+        while True:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                missed += 1
+                if missed > 1:
+                    raise
+
+    worker = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    await asyncio.wait_for(bootstrap._cancel([worker]), 5)  # noqa: SLF001 -- no other way to end a worker
+    assert worker.cancelled()
