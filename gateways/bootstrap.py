@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import time
 from collections.abc import AsyncIterator, Coroutine
@@ -46,6 +47,7 @@ __all__ = ["Runtime", "running", "serve"]
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
 _CANCEL_AGAIN = 2.0
+_FILES = 16_384
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -73,6 +75,7 @@ async def running(
     not configured as they must be.
     """
     settings = settings or Settings()
+    _raise_file_limit()
     async with AsyncExitStack() as stack:
         stack.callback(_lock(data).release)
         server = NatsServer(data, port=port or 0)
@@ -89,6 +92,17 @@ async def running(
         tasks = _start_workers(stack, core, service)
         api = await _start_api(stack, service, url, server.password(ANSWER))
         yield Runtime(url, service, api, tasks)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets us: an open profile holds about thirty, and 1,024 are few."""
+    try:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        _log.warning("file_limit_kept", reason=str(error))
 
 
 def _lock(data: Path) -> FileLock:

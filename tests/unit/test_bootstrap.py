@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 
 import pytest
 
@@ -28,3 +29,14 @@ async def test_a_worker_that_missed_its_cancellation_is_told_again(monkeypatch: 
     await asyncio.sleep(0)
     await asyncio.wait_for(bootstrap._cancel([worker]), 5)  # noqa: SLF001 -- no other way to end a worker
     assert worker.cancelled()
+
+
+def test_the_limit_of_open_files_is_raised() -> None:
+    """A soft limit below what the open profiles need is raised to what the hard one allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
+        bootstrap._raise_file_limit()  # noqa: SLF001 -- what a start does first
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(16_384, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
