@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from domain.errors import DamagedError, MismatchError
+from domain.errors import DamagedError, MismatchError, NotFoundError
 from domain.ports import Embedded
 from domain.settings import Settings
 from gateways import bootstrap
@@ -279,3 +279,13 @@ async def test_a_preview_of_forgetting_is_at_a_position_of_the_log(runtime: Runt
     preview = await call(runtime, "forget", id=written.memory.id, preview=True)
     assert preview.touched == [written.memory.id]
     assert preview.position == written.position
+
+
+async def test_forgetting_a_contacts_key_again_leaves_everybodys(runtime: Runtime) -> None:
+    """A retried forget by key finds nothing more; the agent-wide memory under the same key stays."""
+    await call(runtime, "remember", content="the zone is UTC", key="zone")
+    await call(runtime, "remember", content="Bob's zone is CET", key="zone", contact="bob")
+    await call(runtime, "forget", key="zone", contact="bob", request_id="r")
+    with pytest.raises(NotFoundError):
+        await call(runtime, "forget", key="zone", contact="bob", request_id="r")
+    assert (await call(runtime, "get", key="zone")).text == "the zone is UTC"
