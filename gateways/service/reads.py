@@ -17,7 +17,7 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
-from projections.ledger import MemoryRecord
+from projections.ledger import MemoryRecord, Page
 from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
@@ -117,25 +117,42 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
 
     async def work(opened: OpenProfile) -> ListReply:
         now, position = datetime.now(UTC), core.applied(opened)
-        page = await core.in_thread(
-            lambda: opened.views.ledger.list_memories(
-                session=request.session or None,
-                contact=request.contact or None,
-                kind=request.kind,
-                status=request.status,
-                cursor=request.cursor,
-                limit=request.limit,
-                now=now,
-            )
-        )
+        page = await core.in_thread(lambda: _page(opened, request, request.limit, now))
+        entries = [show_memory(record, now, core.positions.show) for record in page.entries]
+        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        if fits < len(entries):
+            page = await core.in_thread(lambda: _page(opened, request, fits, now))
+            entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         return ListReply(
-            entries=[show_memory(record, now, core.positions.show) for record in page.entries],
+            entries=entries,
             cursor=page.cursor,
             position=core.positions.show(position),
         )
 
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
     return await _reading(core, profile, request.at_least, work, absent=empty)
+
+
+def _page(opened: OpenProfile, request: ListRequest, limit: int, now: datetime) -> Page:
+    return opened.views.ledger.list_memories(
+        session=request.session or None,
+        contact=request.contact or None,
+        kind=request.kind,
+        status=request.status,
+        cursor=request.cursor,
+        limit=limit,
+        now=now,
+    )
+
+
+def _fitting(entries: Sequence[Memory], limit: int) -> int:
+    """Return how many of the entries one reply carries, at least one."""
+    size = 0
+    for count, entry in enumerate(entries):
+        size += len(msgspec.json.encode(entry)) + 1
+        if size > limit:
+            return max(count, 1)
+    return len(entries)
 
 
 async def history(core: Core, profile: str, request: IdRequest) -> HistoryReply:

@@ -289,3 +289,19 @@ async def test_forgetting_a_contacts_key_again_leaves_everybodys(runtime: Runtim
     with pytest.raises(NotFoundError):
         await call(runtime, "forget", key="zone", contact="bob", request_id="r")
     assert (await call(runtime, "get", key="zone")).text == "the zone is UTC"
+
+
+async def test_a_list_is_cut_into_pages_by_bytes(runtime: Runtime) -> None:
+    """Entries that do not fit one message come with the next cursor, each once."""
+    for number in range(32):
+        written = await call(runtime, "remember", content=f"{number} {'x' * 32_000}", key=f"k{number}")
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = await call(runtime, "list", limit=500, cursor=cursor, at_least=written.position)
+        assert len(msgspec.json.encode(page)) < 1_000_000
+        seen += [entry.id for entry in page.entries]
+        cursor = page.cursor
+        if not cursor:
+            break
+    assert len(seen) == len(set(seen)) == 32
