@@ -27,7 +27,7 @@ async def test_a_worker_that_missed_its_cancellation_is_told_again(monkeypatch: 
 
     worker = asyncio.create_task(work())
     await asyncio.sleep(0)
-    await asyncio.wait_for(bootstrap._cancel([worker]), 5)  # noqa: SLF001 -- no other way to end a worker
+    await asyncio.wait_for(bootstrap._cancel([worker]), 5)
     assert worker.cancelled()
 
 
@@ -36,7 +36,7 @@ def test_the_limit_of_open_files_is_raised() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, soft), hard))
-        bootstrap._raise_file_limit()  # noqa: SLF001 -- what a start does first
+        bootstrap._raise_file_limit()
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(16_384, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
