@@ -158,8 +158,10 @@ async def test_a_profile_is_not_opened_again_while_it_still_closes(
 
         await use("a")
         other = asyncio.create_task(use("b"))
-        while not closing:
+        for _ in range(500):
             await asyncio.sleep(0.01)
+            if closing:
+                break
         await use("a" if next(iter(closing)).name == "p.a" else "b")
         await other
         assert not overlaps
