@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import time
 from collections.abc import AsyncIterator, Coroutine
@@ -45,6 +46,8 @@ __all__ = ["Runtime", "running", "serve"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
+_CANCEL_AGAIN = 2.0
+_FILES = 16_384
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -72,6 +75,7 @@ async def running(
     not configured as they must be.
     """
     settings = settings or Settings()
+    _raise_file_limit()
     async with AsyncExitStack() as stack:
         stack.callback(_lock(data).release)
         server = NatsServer(data, port=port or 0)
@@ -88,6 +92,17 @@ async def running(
         tasks = _start_workers(stack, core, service)
         api = await _start_api(stack, service, url, server.password(ANSWER))
         yield Runtime(url, service, api, tasks)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets us: an open profile holds about thirty, and 1,024 are few."""
+    try:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        _log.warning("file_limit_kept", reason=str(error))
 
 
 def _lock(data: Path) -> FileLock:
@@ -131,7 +146,8 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
     )
-    stack.callback(core.close)
+    # On a thread: commands that still run need the loop to end.
+    stack.push_async_callback(asyncio.to_thread, core.close)
     return core
 
 
@@ -180,9 +196,12 @@ _EMBEDDED = frozenset({"message", "memory"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """End the workers; one that an arriving message made miss its cancellation is told again."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN)
 
 
 async def _start_api(stack: AsyncExitStack, service: Service, url: str, password: str) -> Api:

@@ -101,7 +101,8 @@ class Core:
         return profile.views.position if profile.views.stopped else self.reader.passed
 
     def complete(self, profile: OpenProfile) -> int:
-        """Return the position up to which nothing live waits for its embedding."""
+        """Return the position up to which nothing live waits for its embedding, in the views that are fed now."""
+        profile = self.profiles.current(profile)
         ledger = profile.views.ledger
         complete = ledger.complete_position()
         return self.applied(profile) if complete >= ledger.position else complete

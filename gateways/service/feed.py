@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from domain.envelope import Envelope
-from domain.errors import InvalidInputError
+from domain.errors import DamagedError, InvalidInputError
 from domain.events import ContactSet, Event, MemoryRemembered, MemoryRestored, MessageForgotten, MessageRecorded
 from domain.ids import check_profile
 from gateways.service.context import Core
@@ -68,6 +68,9 @@ async def _page(core: Core, profile: str, request: FeedRequest, after: int) -> F
     async with core.profiles.use(profile) as opened:
         while True:
             part = await core.events.read(after, _PAGE, profile)
+            if request.contact and part.envelopes:
+                # Whom an event is about is the ledger's to say: it must have seen what was read.
+                await core.reader.wait_for(part.envelopes[-1].position, core.settings.wait_seconds)
             for envelope in part.envelopes:
                 shown = await _show(core, opened, request, envelope)
                 if shown is not None:
@@ -76,6 +79,14 @@ async def _page(core: Core, profile: str, request: FeedRequest, after: int) -> F
                         return FeedReply(events=events, position=core.positions.show(after))
                     events.append(shown)
                 after = envelope.position
+            if part.poison:
+                if events:
+                    return FeedReply(events=events, position=core.positions.show(after))
+                raise DamagedError(
+                    "the feed cannot go on past an event that cannot be read; to leave it out, go on from its position",
+                    expected="a readable event",
+                    found=part.poison[profile],
+                )
             if part.position == after and not part.envelopes:
                 return FeedReply(events=events, position=core.positions.show(max(after, passed)))
             after = max(after, part.position)

@@ -46,10 +46,11 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
         request.contact, request.channel, (first.role, first.content), first.id, first.at
     )
     await ensure_profile(core, caller, profile)
+    attached = 0
     if request.contact:
-        await _attach_contact(core, caller, profile, session, request)
+        attached = await _attach_contact(core, caller, profile, session, request)
     outcomes = await _record(core, caller, profile, session, request)
-    position = max(outcome.position for outcome in outcomes)
+    position = max(attached, *(outcome.position for outcome in outcomes))
     if request.wait:
         async with core.profiles.use(profile) as opened:
             await core.wait_for(opened, position, "complete")
@@ -67,14 +68,16 @@ class _Outcome(msgspec.Struct, frozen=True):
     position: int
 
 
-async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> None:
+async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> int:
+    """Attach the session to the call's contact; returns the position of that, 0 when it was before."""
     aggregate_id = await core.events.subject_id(profile, Conversation.CATEGORY, session)
-    await change(
+    _, position = await change(
         core,
         Conversation,
         aggregate_id,
         lambda conversation: conversation.set_contact(session, request.contact, request.channel, caller.context()),
     )
+    return position
 
 
 async def _record(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> list[_Outcome]:

@@ -104,7 +104,8 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
     """Return the memory id that is meant, or None when the id is a message's."""
     if request.key:
         await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
-        scopes = [request.contact, None] if request.contact else [None]
+        # Only the scope named: a contact's key that is not there, or no more, must not take what is everybody's.
+        scopes = [request.contact or None]
         key, now = fold_key(request.key), datetime.now(UTC)
         found = await core.in_thread(lambda: profile.views.ledger.by_key(key, scopes, None, now=now))
         if found is None:
@@ -128,7 +129,7 @@ async def _forget_memory(
     sources = list(dict.fromkeys(sources)) if request.with_sources else []
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return standing + sources, memory.version
+        return standing + sources, await core.events.log.last_position()
     touched, position = await change(
         core,
         Memory,

@@ -17,7 +17,7 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
-from projections.ledger import MemoryRecord
+from projections.ledger import MemoryRecord, Page
 from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
@@ -58,10 +58,12 @@ async def _reading(
         if absent is not None:
             return absent
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    if position:
+        # Lent twice: a rebuild may have put other views in the place of those that were waited with.
+        async with core.profiles.use(profile) as opened:
+            await core.wait_for(opened, position, visibility)
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
-        if position:
-            await core.wait_for(opened, position, visibility)
         return await work(opened)
 
 
@@ -114,26 +116,43 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
     request = check_list(request, core.settings.limits)
 
     async def work(opened: OpenProfile) -> ListReply:
-        now = datetime.now(UTC)
-        page = await core.in_thread(
-            lambda: opened.views.ledger.list_memories(
-                session=request.session or None,
-                contact=request.contact or None,
-                kind=request.kind,
-                status=request.status,
-                cursor=request.cursor,
-                limit=request.limit,
-                now=now,
-            )
-        )
+        now, position = datetime.now(UTC), core.applied(opened)
+        page = await core.in_thread(lambda: _page(opened, request, request.limit, now))
+        entries = [show_memory(record, now, core.positions.show) for record in page.entries]
+        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        if fits < len(entries):
+            page = await core.in_thread(lambda: _page(opened, request, fits, now))
+            entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         return ListReply(
-            entries=[show_memory(record, now, core.positions.show) for record in page.entries],
+            entries=entries,
             cursor=page.cursor,
-            position=core.positions.show(core.applied(opened)),
+            position=core.positions.show(position),
         )
 
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
     return await _reading(core, profile, request.at_least, work, absent=empty)
+
+
+def _page(opened: OpenProfile, request: ListRequest, limit: int, now: datetime) -> Page:
+    return opened.views.ledger.list_memories(
+        session=request.session or None,
+        contact=request.contact or None,
+        kind=request.kind,
+        status=request.status,
+        cursor=request.cursor,
+        limit=limit,
+        now=now,
+    )
+
+
+def _fitting(entries: Sequence[Memory], limit: int) -> int:
+    """Return how many of the entries one reply carries, at least one."""
+    size = 0
+    for count, entry in enumerate(entries):
+        size += len(msgspec.json.encode(entry)) + 1
+        if size > limit:
+            return max(count, 1)
+    return len(entries)
 
 
 async def history(core: Core, profile: str, request: IdRequest) -> HistoryReply:
@@ -147,8 +166,10 @@ async def why(core: Core, profile: str, request: IdRequest) -> WhyReply:
     address, _ = split_memory_id(request.id)
 
     async def work(opened: OpenProfile) -> WhyReply:
+        # Taken before the reading: what is applied meanwhile may not be in it.
+        position = core.positions.show(core.applied(opened))
         reply = await core.in_thread(lambda: _why(core, opened, address, request.id))
-        return msgspec.structs.replace(reply, position=core.positions.show(core.applied(opened)))
+        return msgspec.structs.replace(reply, position=position)
 
     return await _reading(core, profile, request.at_least, work)
 

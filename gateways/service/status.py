@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from domain.errors import NotFoundError
+from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
@@ -31,10 +31,13 @@ async def _service_status(core: Core) -> StatusReply:
     show, passed = core.positions.show, core.reader.passed
     complete, pending, failed = passed, 0, 0
     for opened in core.profiles.opened():
-        counts = await core.in_thread(opened.views.ledger.counts)
+        try:
+            counts = await core.in_thread(opened.views.ledger.counts)
+            complete = min(complete, core.complete(opened))
+        except UnavailableError:
+            continue  # closed for having been idle, since the list was made
         pending += counts.pending
         failed += counts.failed
-        complete = min(complete, core.complete(opened))
     return StatusReply(
         version=version("umbriel-server"),
         log_position=show(await core.events.log.last_position()),
