@@ -20,7 +20,7 @@ from faststream.security import SASLPlaintext
 from filelock import FileLock, Timeout
 
 from domain.envelope import Envelope
-from domain.errors import AlreadyRunningError, MismatchError
+from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
 from domain.ports import Embedder
 from domain.settings import Settings
 from gateways.api import Api
@@ -46,7 +46,7 @@ from gateways.service.reader import Reader
 from gateways.service.service import Service
 from projections.directory import Directory
 
-__all__ = ["Runtime", "authorization", "running", "serve"]
+__all__ = ["Runtime", "authorization", "running", "serve", "tls_of"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
@@ -220,6 +220,17 @@ def _applying(server: NatsServer, principals: Principals) -> Callable[[], Awaita
         return server.running
 
     return apply
+
+
+def tls_of(certificate: Path | None, key: Path | None, authority: Path | None) -> Tls | None:
+    """Return the TLS files of an embedded server, None without any; half of a pair is an InvalidInputError."""
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise InvalidInputError(
+            "a certificate and its key belong together", expected="--tls-cert and --tls-key", found="one of them"
+        )
+    return Tls(certificate.absolute(), key.absolute(), authority.absolute() if authority else None)
 
 
 def authorization(data: Path) -> str:
