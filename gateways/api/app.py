@@ -2,7 +2,7 @@
 
 A responder cannot see who sent a request, so the principal is in the subject and the server's permissions
 tie a user to its own. Replies go to ``_INBOX_<principal>.…`` only: a request that names another reply
-subject is not carried out.
+subject is neither carried out nor answered.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 import structlog
 from faststream import Path
+from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
 from domain.errors import InvalidInputError, RefusedError, UmbrielError
@@ -64,6 +65,8 @@ class Api:
             return NatsResponse(_encode(await self._service.call(verb, caller, profile, message.body)))
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
+        except SkipMessage:
+            raise
         except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
             _log.exception("request_failed", verb=verb, profile=profile)
             return _error("internal", f"{verb} failed: {type(error).__name__}", "", "", retryable=False)
@@ -72,16 +75,15 @@ class Api:
             self.last_request = time.monotonic()
 
     def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
+        if not reply_to.startswith(f"_INBOX_{principal}."):
+            self._service.refusals.note(principal, verb, "", f"reply to {reply_to[:120]}")
+            # Not even a refusal goes to a subject that is somebody else's.
+            raise SkipMessage
         caller = self._principals(principal)
         if caller is None:
             # A NATS server of one's own may still let a revoked principal in.
             self._service.refusals.note(principal, verb, "", "unknown or revoked principal")
             raise RefusedError("no such principal", expected="a principal that is not revoked", found=principal[:80])
-        if not reply_to.startswith(f"_INBOX_{principal}."):
-            self._service.refusals.note(principal, verb, "", f"reply to {reply_to[:120]}")
-            raise RefusedError(
-                "this reply subject is not the caller's inbox", expected=f"_INBOX_{principal}.…", found=reply_to[:80]
-            )
         return caller
 
 

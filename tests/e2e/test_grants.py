@@ -249,7 +249,7 @@ async def test_no_profile_stands_for_others(world: World, profile: str) -> None:
 
 
 async def test_what_a_grant_gives(world: World) -> None:
-    """A contact's grant reads the contact's and the agent-wide memories, writes the contact's, and lists its profile."""
+    """A contact's grant reads the contact's and what is agent-wide, writes the contact's, and lists its profile."""
     code, answer = await ask(world, "limited", "recall", PROFILE, {"query": "green harbour", "contact": "ann"})
     assert (code, ANN in answer, EVERYBODY in answer) == ("", True, True)
     code, answer = await ask(world, "limited", "recall", PROFILE, {"query": "green"})

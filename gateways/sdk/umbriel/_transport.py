@@ -53,6 +53,7 @@ class Transport:
         self._last_error: Exception | None = None
         self._tls: ssl.SSLContext | None = None
         self._nkey_seed: str | None = None
+        self._refusal: Exception | None = None
         self._failures = 0
         self._failed = asyncio.Event()
 
@@ -68,11 +69,23 @@ class Transport:
         timeout: float = 5.0,
     ) -> Transport:
         """Connect, or raise UnavailableError (nothing there) or RefusedError (wrong name or password)."""
-        transport = cls(principal)
-        transport._tls = tls
-        transport._nkey_seed = _seed(nkey_seed)
-        await transport._open([part.strip() for part in url.split(",")], password, timeout)
-        return transport
+        servers, seed = [part.strip() for part in url.split(",")], _seed(nkey_seed)
+        deadline = time.monotonic() + timeout
+        while True:
+            transport = cls(principal)
+            transport._tls, transport._nkey_seed = tls, seed
+            try:
+                await transport._open(servers, password, max(deadline - time.monotonic(), _FIRST_PAUSE))
+            except UnavailableError as error:
+                # A server that refuses may close before its reason was read; the next try reads it.
+                if (
+                    not isinstance(error.__cause__, (ConnectionResetError, BrokenPipeError))
+                    or time.monotonic() > deadline
+                ):
+                    raise
+                await asyncio.sleep(_FIRST_PAUSE)
+            else:
+                return transport
 
     async def _open(self, servers: list[str], password: str, timeout: float) -> None:
         opening = asyncio.ensure_future(
@@ -111,7 +124,9 @@ class Transport:
             self._failed.clear()
 
     def _connect_error(self, url: str) -> UmbrielError:
-        found = str(self._last_error or "no answer").strip() or type(self._last_error).__name__
+        # A refused connection breaks as well, and that may be noticed last.
+        reason = self._refusal or self._last_error
+        found = str(reason or "no answer").strip() or type(reason).__name__
         if "uthoriz" in found:
             return RefusedError(
                 f"the NATS server at {url} does not accept {self.principal!r}",
@@ -126,6 +141,8 @@ class Transport:
 
     async def _on_error(self, error: Exception) -> None:
         self._last_error = error
+        if "uthoriz" in str(error):
+            self._refusal = error
         self._failures += 1
         self._failed.set()
 
