@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from domain.errors import ConflictError, NotFoundError, RefusedError
+from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
     ExpirySet,
@@ -175,13 +175,15 @@ class Memory(Aggregate):
         """Make a version live again; the version that is live now is superseded by it.
 
         Only a person restores what a person rejected or replaces what a person stated (RefusedError); what
-        was forgotten is gone (ConflictError).
+        was forgotten is gone (InvalidInputError).
         """
         version = self.find(memory)
         if version.live_at(context.now) or request_id in self._by_request:
             return False
         if version.status == "forgotten":
-            raise ConflictError("a forgotten memory cannot be restored", expected="a kept version", found="forgotten")
+            raise InvalidInputError(
+                "a forgotten memory cannot be restored", expected="a kept version", found="forgotten"
+            )
         standing = self._standing()
         self._check_restore(version, standing, context)
         event = MemoryRestored(memory=memory, content=version.written, request_id=request_id)

@@ -19,6 +19,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     key_chars: int = 256
     name_chars: int = 256
     metadata_bytes: int = 4_096
+    metadata_depth: int = 16
     list_limit: int = 500
     recall_limit: int = 200
     feed_limit: int = 1_000

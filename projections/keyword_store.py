@@ -137,7 +137,7 @@ def _documents(reader: SegmentReader) -> Iterator[Document]:
 
 
 def _merge(writer: SegmentWriter, segments: list[Segment]) -> list[Segment]:
-    """Merge like sizes once there are four of them, and what has lost a quarter of its documents."""
+    """Merge like sizes once there are eight of them, and what has lost a quarter of its documents."""
     dropped = [segment for segment in segments if not _live(segment)]
     kept = [segment for segment in segments if _live(segment)]
     chosen = [segment for segment in kept if segment.doc_count_all() > _FEW and _dead_share(segment) > _DEAD_SHARE]

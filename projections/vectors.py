@@ -16,14 +16,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from domain.errors import DamagedError, MismatchError, UnavailableError
-from domain.events import EmbeddingComputed
-from domain.indexing import IndexChange, IndexItem
+from domain.errors import MismatchError, UnavailableError
+from domain.indexing import IndexChange
 from projections.hit import Hit
 from projections.manifest import MANIFEST, Manifest, Progress, describe
 from projections.outcome import Outcome
 from projections.rows import VectorTable
 from projections.segments import Added, Computed, Record, Removed, Rows, read_segment, write_segment
+from projections.vector_batch import VectorBatch
 
 __all__ = ["VectorView"]
 
@@ -35,56 +35,6 @@ _FEW_RECORDS = 256
 class _Item(msgspec.Struct, frozen=True):
     added: Added
     number: int
-
-
-class _Batch:
-    """The records of one commit, without those that would change nothing."""
-
-    def __init__(self, view: VectorView) -> None:
-        self._view = view
-        self._touched: dict[str, Added | None] = {}
-        self._embeddings: set[str] = set()
-        self._size = 0
-        self.records: list[Record] = []
-        self.rows: list[bytes] = []
-
-    def change(self, change: IndexChange) -> None:
-        """Take in one change."""
-        for id_ in change.remove:
-            self._remove(id_)
-        if change.add is not None:
-            self._add(change.add, change.position)
-        if change.computed is not None:
-            self._computed(change.computed)
-
-    def _current(self, id_: str) -> Added | None:
-        if id_ in self._touched:
-            return self._touched[id_]
-        return self._view.item(id_)
-
-    def _add(self, item: IndexItem, position: int) -> None:
-        if not item.embedding:
-            self._remove(item.id)
-            return
-        current = self._current(item.id)
-        added = Added(item.id, item.kind, item.scope, item.embedding, position)
-        if current is None or msgspec.structs.replace(current, position=position) != added:
-            self._touched[item.id] = added
-            self.records.append(added)
-
-    def _remove(self, id_: str) -> None:
-        if self._current(id_) is not None:
-            self._touched[id_] = None
-            self.records.append(Removed(id_))
-
-    def _computed(self, event: EmbeddingComputed) -> None:
-        if event.embedding in self._embeddings or self._view.knows(event.embedding):
-            return
-        self._view.check(event)
-        self._embeddings.add(event.embedding)
-        self.records.append(Computed(event.embedding, self._size, event.chunks))
-        self.rows.append(event.vectors)
-        self._size += event.chunks
 
 
 class VectorView:
@@ -145,22 +95,6 @@ class VectorView:
         """Return whether the vectors of an embedding have come."""
         return embedding in self._known
 
-    def check(self, event: EmbeddingComputed) -> None:
-        """Raise MismatchError or DamagedError for vectors that cannot be indexed here."""
-        if (event.model, event.dimension) != (self._model, self._dimension):
-            raise MismatchError(
-                "vectors are of another model",
-                expected=f"{self._model} of dimension {self._dimension}",
-                found=f"{event.model} of dimension {event.dimension}",
-            )
-        size = event.chunks * self._dimension * 4
-        if len(event.vectors) != size or not np.isfinite(np.frombuffer(event.vectors, dtype="<f4")).all():
-            raise DamagedError(
-                f"the vectors of embedding {event.embedding} are damaged",
-                expected=f"{size} bytes of finite numbers",
-                found=f"{len(event.vectors)} bytes",
-            )
-
     # -- writing --------------------------------------------------------------------------------
 
     def apply(self, changes: Sequence[IndexChange], *, upto: int, event_id: str) -> Outcome:
@@ -169,7 +103,7 @@ class VectorView:
             outcome = self._check_advance(upto, event_id)
             if outcome is not Outcome.APPLIED:
                 return outcome
-            batch = _Batch(self)
+            batch = VectorBatch(self, self._model, self._dimension)
             for change in changes:
                 if change.position > self.position:
                     batch.change(change)

@@ -188,7 +188,7 @@ class JetStreamApplicationRecorder(JetStreamAggregateRecorder, ApplicationRecord
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
         """Follow the log from a position, waiting for new events."""
-        return JetStreamSubscription(self, gt, topics)
+        return JetStreamSubscription(self, self.log, self.bridge, gt, topics)
 
 
 def _name(originator_id: uuid.UUID | str) -> str:

@@ -7,16 +7,14 @@ import contextlib
 import queue
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
 
 from eventsourcing.persistence import ApplicationRecorder, Notification, Subscription
 
 from domain.errors import UnavailableError
+from gateways.jetstream.bridge import Bridge
+from gateways.jetstream.log import Log
 from gateways.jetstream.streams import uuid_of
 from gateways.jetstream.wire import Entry
-
-if TYPE_CHECKING:
-    from gateways.jetstream.recorders import JetStreamApplicationRecorder
 
 __all__ = ["JetStreamSubscription", "notification_of"]
 
@@ -33,13 +31,15 @@ def notification_of(entry: Entry) -> Notification:
 class JetStreamSubscription(Subscription[ApplicationRecorder]):
     """Yields notifications after a position and waits for new ones until stopped."""
 
-    def __init__(self, recorder: JetStreamApplicationRecorder, gt: int | None, topics: Sequence[str]) -> None:
+    def __init__(
+        self, recorder: ApplicationRecorder, log: Log, bridge: Bridge, gt: int | None, topics: Sequence[str]
+    ) -> None:
         super().__init__(recorder, gt, topics)
-        self._log = recorder.log
+        self._log = log
         self._read: list[Notification] = []
         # None ends the iteration: stopped, or the reader failed.
         self._batches: queue.Queue[list[Notification] | None] = queue.Queue()
-        self._reading: Future[None] = recorder.bridge.start(self._follow())
+        self._reading: Future[None] = bridge.start(self._follow())
         self._reading.add_done_callback(lambda _: self._batches.put(None))
 
     def stop(self) -> None:

@@ -123,9 +123,13 @@ async def _plan(core: Core, profile: str, secret: bytes, session: str, request: 
     bases = [base_message_id(session, message.role, message.content) for message in request.messages]
     seen = await _seen(core, profile, secret, Counter(bases))
     ordinals: Counter[str] = Counter()
+    counted: set[tuple[str, str]] = set()
     plan = []
     for message, base in zip(request.messages, bases, strict=True):
-        ordinals[base] += 1
+        # One message that a call names twice by its id is one occurrence.
+        if not message.id or (base, message.id) not in counted:
+            ordinals[base] += 1
+            counted.add((base, message.id))
         incoming = Incoming(message.occurrence or ordinals[base], message.id, message.at)
         resolution = resolve(seen[base], incoming)
         if resolution.outcome == "recorded":
@@ -185,5 +189,5 @@ async def _heads(core: Core, originators: Sequence[str]) -> dict[str, Seen]:
         if isinstance(event, MessageRecorded):
             seen[envelope.originator_id] = Seen(event.caller_id, event.at, position=envelope.position)
         elif isinstance(event, MessageForgotten):
-            seen[envelope.originator_id] = Seen(forgotten=True, position=envelope.position)
+            seen[envelope.originator_id] = Seen(event.caller_id, event.at, forgotten=True, position=envelope.position)
     return seen

@@ -178,7 +178,7 @@ async def _forget_message(
         return [], head.position
     if preview:
         return [message], head.position
-    session = recorded[0].data.session
+    said = recorded[0].data
     context = caller.context()
     envelope = Envelope(
         originator_id=subject,
@@ -186,8 +186,8 @@ async def _forget_message(
         event_id=uuid.uuid4().hex,
         recorded_at=context.now,
         actor=context.actor,
-        data=MessageForgotten(message=message, session=session),
-        key_scope=conversation_scope(session),
+        data=MessageForgotten(message=message, session=said.session, caller_id=said.caller_id, at=said.at),
+        key_scope=conversation_scope(said.session),
     )
     (position,) = await core.events.append([envelope], expected=head.position)
     return [message], position

@@ -138,7 +138,9 @@ class Profiles:
         What is unavailable now is tried again, since a skipped event would be missing for ever. A profile whose
         views cannot be opened is left alone: opening it later catches up from the log.
         """
-        while not await self._try_apply(name, envelopes, poison):
+        while True:
+            if await self._try_apply(name, envelopes, poison):
+                return
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _try_apply(self, name: str, envelopes: list[Envelope], poison: str) -> bool:

@@ -65,6 +65,10 @@ def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
         raise InvalidInputError(
             "a memory has one scope", expected="contact or scope=agent", found="contact and scope=agent"
         )
+    if (depth := _depth(request.metadata)) > limits.metadata_depth:
+        raise InvalidInputError(
+            "metadata is nested too deeply", expected=f"at most {limits.metadata_depth} levels", found=f"{depth} levels"
+        )
     size = len(msgspec.json.encode(request.metadata))
     if size > limits.metadata_bytes:
         raise InvalidInputError(
@@ -80,7 +84,20 @@ def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
             expected=f"a time from {checked.valid_from.isoformat()}",
             found=checked.valid_to.isoformat(),
         )
+    if checked.expires_at and checked.expires_at <= datetime.now(UTC):
+        raise InvalidInputError(
+            "expires_at is in the past", expected="a time to come", found=checked.expires_at.isoformat()
+        )
     return checked
+
+
+def _depth(value: object) -> int:
+    """Return how many containers lie in one another, without recursion."""
+    level, inside = 0, [value]
+    while inside := [one for one in inside if isinstance(one, dict | list)]:
+        level += 1
+        inside = [one for box in inside for one in (box.values() if isinstance(box, dict) else box)]
+    return level
 
 
 def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:

@@ -124,6 +124,30 @@ async def test_a_forgotten_message_stays_forgotten(client: Umbriel) -> None:
     assert said.outcomes[0].id not in [result.id for result in found.results]
 
 
+async def test_a_forgotten_message_does_not_return_under_another_guise(client: Umbriel) -> None:
+    """A forgotten message is blocked when its id, its time or nothing but its text is sent again."""
+    when = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+    message = Message(role="user", content="The safe is behind the mirror.", id="m1", at=when)
+    said = await client.ingest([message], session="s")
+    await client.forget(id=said.outcomes[0].id)
+    copies = [
+        Message(role="user", content=message.content, id="m1", at=when, occurrence=2),
+        Message(role="user", content=message.content, at=when),
+        Message(role="user", content=message.content),
+    ]
+    for copy in copies:
+        again = await client.ingest([copy], session="s")
+        assert [outcome.outcome for outcome in again.outcomes] == ["blocked"]
+
+
+async def test_a_message_named_twice_in_one_call_is_one(client: Umbriel) -> None:
+    """The same caller id twice in a call, and the call twice: one message."""
+    twice = [Message(role="user", content="Hello", id="a"), Message(role="user", content="Hello", id="a")]
+    for expected in (["recorded", "duplicate"], ["duplicate", "duplicate"]):
+        reply = await client.ingest(twice, session="s")
+        assert [outcome.outcome for outcome in reply.outcomes] == expected
+
+
 async def test_a_preview_touches_nothing(client: Umbriel) -> None:
     """Forget with preview lists and leaves everything."""
     kept = await client.remember("The red door sticks", key="door")
@@ -243,6 +267,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"content": "x", "contact": "a", "scope": "agent"}, "scope"),
     ("remember", {"content": "x", "kind": "rumour"}, "kind"),
     ("remember", {"content": "x", "metadata": {"k": "v" * 5000}}, "metadata"),
+    ("remember", {"content": "x", "metadata": {"k": [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}}, "metadata"),
+    ("remember", {"content": "x", "expires_at": "2001-01-01T00:00:00Z"}, "expires_at"),
     ("remember", {"content": "x", "confidence": 1.0}, "confidence"),
     ("recall", {"query": ""}, "query"),
     ("recall", {"query": "x" * 1025}, "query"),

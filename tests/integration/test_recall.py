@@ -87,7 +87,14 @@ def test_nothing_in_nothing_out(profile: Profile) -> None:
         results=[],
         position=0,
         truncated=False,
-        channels={"key": [], "vector": [], "keyword": [], "message_vector": [], "message_keyword": []},
+        channels={
+            "key": [],
+            "vector": [],
+            "keyword": [],
+            "message_vector": [],
+            "message_keyword": [],
+            "message_neighbour": [],
+        },
     )
     assert profile.embedded == []
 
@@ -264,7 +271,8 @@ def test_the_classic_set_is_selectable(profile: Profile) -> None:
     memory = profile.state("blue", BLUE, key="colour", confidence=1.0)
     profile.feed()
     (hit,) = profile.ask("colour blue", settings=RecallSettings.classic()).results
-    assert (hit.item.id, hit.score) == (memory, pytest.approx(3.5 / 61, abs=1e-6))
+    assert hit.item.id == memory
+    assert hit.score == pytest.approx(3.5 / 61, abs=1e-6)
 
 
 def test_messages_can_be_limited_to_a_share(profile: Profile) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from domain.errors import ConflictError, NotFoundError, RefusedError
+from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
     ExpirySet,
@@ -215,7 +215,7 @@ class TestForgetting:
     def test_forgotten_is_gone_for_good(self) -> None:
         """A forgotten version cannot be restored, by nobody."""
         story = given(remembered("A"), forgotten(1))
-        story.when(_restore(1)).then_raises(ConflictError).live()
+        story.when(_restore(1)).then_raises(InvalidInputError).live()
 
     @pytest.mark.parametrize("verb", ["retract", "reject"])
     def test_nothing_ends_what_is_forgotten(self, verb: str) -> None:

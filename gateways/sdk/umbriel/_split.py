@@ -21,14 +21,19 @@ MAX_BYTES = 900 * 1024
 def with_occurrences(messages: Iterable[Message]) -> list[Message]:
     """Return the messages with their ordinal among equal (role, content) of the whole call, from 1.
 
-    An ordinal the caller already set counts when it is higher, so numbering twice changes nothing.
+    An ordinal the caller already set counts when it is higher, so numbering twice changes nothing. A
+    message that the call names twice by its id is one occurrence.
     """
     seen: Counter[tuple[str, str]] = Counter()
+    by_id: dict[tuple[str, str, str], int] = {}
     numbered = []
     for message in messages:
         triple = (message.role, message.content)
-        seen[triple] = max(seen[triple] + 1, message.occurrence)
-        numbered.append(msgspec.structs.replace(message, occurrence=seen[triple]))
+        known = by_id.get((*triple, message.id)) if message.id else None
+        if known is None:
+            known = seen[triple] = max(seen[triple] + 1, message.occurrence)
+            by_id[(*triple, message.id)] = known
+        numbered.append(msgspec.structs.replace(message, occurrence=known))
     return numbered
 
 

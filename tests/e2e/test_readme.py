@@ -1,0 +1,54 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from umbriel import Umbriel
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader would."""
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+
+
+def blocks(language: str) -> list[str]:
+    """Code blocks of one language."""
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
+
+
+async def test_the_python_example_runs(tmp_path: Path) -> None:
+    """The first Python block, run as a script, prints the new city first and both versions."""
+    (tmp_path / "example.py").write_text(blocks("python")[0], "utf-8")
+    try:
+        done = run(sys.executable, "example.py", cwd=tmp_path)
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("fact Mara lives in Porto")
+    assert lines[-2:] == ["superseded Mara lives in Lisbon", "live Mara lives in Porto"]
+
+
+async def test_the_command_line_example_runs(tmp_path: Path) -> None:
+    """The commands of the second block work one after the other on one data directory."""
+    (tmp_path / "chats.jsonl").write_text('{"role": "user", "content": "Send invoices early in the week."}\n', "utf-8")
+    (commands,) = [block for block in blocks("sh") if "umbriel ingest" in block]
+    memory = ""
+    try:
+        for line in commands.strip().splitlines():
+            words = shlex.split(line.partition(" > ")[0].replace("MEMORY_ID", memory))
+            done = run(sys.executable, "-m", "gateways.cli", *words[1:], "--json", cwd=tmp_path)
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+            if words[1] == "remember":
+                memory = re.findall(r'"id": "([a-z2-7]+@1)"', done.stdout)[0]
+            if words[1] == "recall":
+                assert memory in done.stdout
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")

@@ -1,0 +1,92 @@
+"""Random histories: events in an order that no aggregate would allow, about few memories and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+from domain.envelope import Envelope
+from domain.events import (
+    AccessCounted,
+    ContradictionNoted,
+    EmbeddingFailed,
+    ExpirySet,
+    MemoryDecayed,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRevised,
+    MemorySuperseded,
+    MessageRecorded,
+)
+from domain.indexing import message_text
+from tests.builders import MODEL, NOW, Log, indexing, unit
+
+__all__ = ["STEPS", "random_log", "split"]
+
+_MEMORY_ACTIONS = 7
+STEPS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
+
+
+def random_log(steps: list[tuple[int, int, int]]) -> Log:
+    """A log of random, even contradictory, events about few memories and messages."""
+    log = Log(step=2)
+    for action, what, variant in steps:
+        key, content, session = f"key {what % 3}", f"content {what}", f"s{what % 2}"
+        written = [e.data for e in log.envelopes if isinstance(e.data, MemoryRemembered)]
+        said = [e.data for e in log.envelopes if isinstance(e.data, MessageRecorded)]
+        memory = written[what % len(written)] if written else None
+        message = said[what % len(said)] if said else None
+        if memory and action >= _MEMORY_ACTIONS:
+            _touch(log, action, memory, variant)
+            continue
+        match action:
+            case 0:
+                log.message(content, session=session)
+            case 1:
+                log.contact(session, f"contact {variant}")
+            case 2 if message:
+                log.forget_message(message.message, session=message.session)
+            case 3 if message:
+                log.embed(message_text(message), unit(1, what, 0, 0))
+            case 4 if message:
+                embedding = indexing().embedding_id("k1", message_text(message))
+                log.append(EmbeddingFailed(embedding=embedding, model=MODEL, reason=f"reason {variant}"))
+            case 5 | 6:
+                scope = None if variant % 2 else "ana"
+                log.remember(
+                    content, key=key, scope=scope, version=1 + variant, kind="task" if variant == 3 else "fact"
+                )
+            case _:
+                counts = {content: (1 + variant, NOW + timedelta(hours=what))}
+                log.append(AccessCounted(instance="i", counts=counts))
+    return log
+
+
+def _touch(log: Log, action: int, memory: MemoryRemembered, variant: int) -> None:
+    id_ = memory.memory
+    match action, variant:
+        case 7, _:
+            log.forget(id_)
+        case 8, _:
+            log.append(MemorySuperseded(memory=id_, by=f"x@{variant}", rule="judge"))
+        case 9, _:
+            log.append(MemoryRestored(memory=id_, content=memory))
+        case _, 0:
+            log.append(MemoryRevised(memory=id_, metadata={"n": variant}))
+        case _, 1:
+            log.append(MemoryDecayed(memory=id_, day="2026-01-02", confidence=0.3))
+        case _, 2:
+            log.append(ExpirySet(memory=id_, expires_at=NOW + timedelta(minutes=1)))
+        case _:
+            log.append(ContradictionNoted(memory=id_, other="", text="a text"))
+            log.append(MemoryRejected(memory=id_, skeleton="x"))
+
+
+def split(envelopes: Sequence[Envelope], cuts: list[int]) -> list[Sequence[Envelope]]:
+    """Cut a log into batches at these places."""
+    edges = [0, *sorted({cut % (len(envelopes) + 1) for cut in cuts}), len(envelopes)]
+    return [envelopes[start:end] for start, end in pairwise(edges)]
