@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from domain.errors import NotFoundError
+from domain.grants import Reach
 from domain.ids import check_profile, split_memory_id
 from domain.text import fold_key
 from gateways.service.access import Accesses
@@ -67,7 +68,7 @@ async def _reading(
         return await work(opened)
 
 
-async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRequest) -> RecallReply:
+async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
 
@@ -75,17 +76,19 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
         position = core.applied(opened)
         now = datetime.now(UTC)
         found = await core.in_thread(
-            lambda: recall_views(opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now)
+            lambda: recall_views(opened.views, query_of(request, reach), embed_query=core.embedder.embed_query, now=now)
         )
         reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
         accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
+    if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
+        return empty
     return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
 
 
-async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest) -> Memory:
+async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
     """Return one memory by id (any version) or the newest live one under a key, and count the access."""
     request = check_get(request, core.settings.limits)
     if request.id:
@@ -94,7 +97,7 @@ async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest)
     async def work(opened: OpenProfile) -> Memory:
         now = datetime.now(UTC)
         record = await core.in_thread(lambda: _lookup(opened, request, now))
-        if record is None or record.status == "forgotten":
+        if record is None or record.status == "forgotten" or not reach.sees(record.scope):
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
         accesses.count(profile, [record.id], now)
@@ -155,32 +158,34 @@ def _fitting(entries: Sequence[Memory], limit: int) -> int:
     return len(entries)
 
 
-async def history(core: Core, profile: str, request: IdRequest) -> HistoryReply:
+async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:
     """Return every version at a memory's address and every event that touched it."""
-    why_reply = await why(core, profile, request)
+    why_reply = await why(core, reach, profile, request)
     return HistoryReply(versions=why_reply.versions, events=why_reply.events, position=why_reply.position)
 
 
-async def why(core: Core, profile: str, request: IdRequest) -> WhyReply:
+async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> WhyReply:
     """Return why a memory says what it says: versions, decisions and source lines."""
     address, _ = split_memory_id(request.id)
 
     async def work(opened: OpenProfile) -> WhyReply:
         # Taken before the reading: what is applied meanwhile may not be in it.
         position = core.positions.show(core.applied(opened))
-        reply = await core.in_thread(lambda: _why(core, opened, address, request.id))
+        reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
         return msgspec.structs.replace(reply, position=position)
 
     return await _reading(core, profile, request.at_least, work)
 
 
-def _why(core: Core, opened: OpenProfile, address: str, memory: str) -> WhyReply:
+def _why(core: Core, reach: Reach, opened: OpenProfile, address: str, memory: str) -> WhyReply:
     ledger, now, show = opened.views.ledger, datetime.now(UTC), core.positions.show
     versions = ledger.versions(address)
     asked = next((version for version in versions if version.id == memory), None)
-    if asked is None:
+    if asked is None or not reach.sees(asked.scope):
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
-    messages = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    found = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    # What everybody may know can rest on what only one contact said.
+    messages = [message for message in found if reach.hears(message.contact)]
     return WhyReply(
         memory=show_memory(asked, now, show),
         versions=[show_memory(version, now, show) for version in versions],
