@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 from domain.errors import DamagedError, MismatchError, NotFoundError
+from domain.grants import Grant, Principal
 from domain.ports import Embedded
 from domain.settings import Settings
 from gateways import bootstrap
 from gateways.bootstrap import Runtime
 from gateways.jetstream.log import Append
-from gateways.service.context import Caller
 from gateways.service.profiles import OpenProfile
 from projections.generations import ViewSet
 from projections.ledger import Ledger
 
-AGENT = Caller("local-agent", "agent")
+AGENT = Principal("local-agent", "agent", (Grant("*", "admin"),))
 
 
 class SmallEmbedder:
