@@ -20,7 +20,7 @@ __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
 _MEMORY_KINDS = frozenset({"fact", "event", "instruction", "task"})
 _MESSAGE = frozenset({"message"})
-_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword")
+_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword", "message_neighbour")
 _SCALES = {"vector": "vector", "message_vector": "vector", "keyword": "keyword", "message_keyword": "keyword"}
 # What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
 _MARGIN = 16

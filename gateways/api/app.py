@@ -2,7 +2,7 @@
 
 A responder cannot see who sent a request, so the principal is in the subject and the server's permissions
 tie a user to its own. Replies go to ``_INBOX_<principal>.…`` only: a request that names another reply
-subject is not carried out.
+subject is neither carried out nor answered.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 import nats.errors
 import structlog
 from faststream import Path
+from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
 from domain.errors import InvalidInputError, RefusedError, UmbrielError, UnavailableError
-from gateways.service.context import Caller
+from domain.grants import Principal
 from gateways.service.service import VERBS, Service
 from umbriel.types import ErrorReply
 
@@ -37,11 +38,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Api:
-    """Answers requests on one NATS connection; ``callers`` maps each principal to what its grant says."""
+    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None."""
 
-    def __init__(self, service: Service, callers: Mapping[str, Caller], broker: NatsBroker) -> None:
+    def __init__(self, service: Service, principals: Callable[[str], Principal | None], broker: NatsBroker) -> None:
         self._service = service
-        self._callers = callers
+        self._principals = principals
         self._broker = broker
         self.last_request = time.monotonic()
         self.active = 0
@@ -82,8 +83,9 @@ class Api:
         self._feeds_of[principal] += 1
         try:
             reply = await self._answer(_FEED, principal, profile, message)
-            if message.reply_to.startswith(f"_INBOX_{principal}."):
-                await self._broker.publish(reply.body, message.reply_to, headers=dict(reply.headers or {}))
+            await self._broker.publish(reply.body, message.reply_to, headers=dict(reply.headers or {}))
+        except SkipMessage:
+            return
         except nats.errors.Error as error:
             # Whoever asked asks again from the same position.
             _log.warning("feed_not_answered", principal=principal, profile=profile, reason=str(error))
@@ -104,15 +106,17 @@ class Api:
         self.last_request = time.monotonic()
         self.active += 1
         try:
-            caller = self._caller(principal, message.reply_to)
+            caller = self._speaker(principal, verb, message.reply_to)
             if verb == _FEED:
                 self._check_feeds(principal)
             reply = await self._service.call(verb, caller, profile, message.body)
             if verb == _FEED:
-                self._check_unchanged(caller, principal, message.reply_to)
+                self._check_unchanged(caller)
             return NatsResponse(_encode(reply))
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
+        except SkipMessage:
+            raise
         except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
             _log.exception("request_failed", verb=verb, profile=profile)
             return _error("internal", f"{verb} failed: {type(error).__name__}", "", "", retryable=False)
@@ -127,20 +131,23 @@ class Api:
                 "too many feeds of this principal wait", expected=f"at most {most}", found=f"{most + 1}"
             )
 
-    def _check_unchanged(self, caller: Caller, principal: str, reply_to: str) -> None:
+    def _check_unchanged(self, caller: Principal) -> None:
         """A feed may have waited: what it found is for the grant that asked, not for what became of it."""
-        if self._caller(principal, reply_to) != caller:
+        if self._principals(caller.name) != caller:
             raise UnavailableError(
                 "the caller's grant changed while the feed waited; ask again", expected="the same", found="another"
             )
 
-    def _caller(self, principal: str, reply_to: str) -> Caller:
-        caller = self._callers.get(principal)
-        if caller is None or not reply_to.startswith(f"_INBOX_{principal}."):
-            _log.warning("request_refused", principal=principal, reply_to=reply_to[:120])
-            raise RefusedError(
-                "this reply subject is not the caller's inbox", expected=f"_INBOX_{principal}.…", found=reply_to[:80]
-            )
+    def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
+        if not reply_to.startswith(f"_INBOX_{principal}."):
+            self._service.refusals.note(principal, verb, "", f"reply to {reply_to[:120]}")
+            # Not even a refusal goes to a subject that is somebody else's.
+            raise SkipMessage
+        caller = self._principals(principal)
+        if caller is None:
+            # A NATS server of one's own may still let a revoked principal in.
+            self._service.refusals.note(principal, verb, "", "unknown or revoked principal")
+            raise RefusedError("no such principal", expected="a principal that is not revoked", found=principal[:80])
         return caller
 
 

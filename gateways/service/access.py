@@ -41,7 +41,13 @@ class Accesses:
         """Flush every so often until cancelled."""
         while True:
             await asyncio.sleep(seconds)
-            await self.flush()
+            # Cut off half-way, a flush would lose what it had taken.
+            flushing = asyncio.create_task(self.flush())
+            try:
+                await asyncio.shield(flushing)
+            except asyncio.CancelledError:
+                await flushing
+                raise
 
     async def flush(self) -> None:
         """Append what was counted; what cannot be written now is kept for the next flush."""

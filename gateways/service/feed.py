@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from domain.errors import InvalidInputError, MismatchError, UmbrielError
+from domain.grants import Reach
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Core
@@ -18,7 +19,7 @@ from gateways.service.validate import check_limit
 from projections.ledger import Ledger
 from umbriel.types import FeedRequest
 
-__all__ = ["NEW", "QUIET", "FeedPage", "Owner", "feed"]
+__all__ = ["NEW", "QUIET", "FeedPage", "feed"]
 
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
@@ -37,7 +38,7 @@ class FeedPage(msgspec.Struct, frozen=True):
     position: str
 
 
-class Owner(msgspec.Struct, frozen=True):
+class _Owner(msgspec.Struct, frozen=True):
     """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered."""
 
     contact: str
@@ -48,7 +49,7 @@ class _Filter(msgspec.Struct, frozen=True):
     profile: str
     categories: frozenset[str]
     contact: str
-    allowed: Callable[[Owner | None], bool] | None
+    reach: Reach
 
     @property
     def view(self) -> View:
@@ -56,12 +57,13 @@ class _Filter(msgspec.Struct, frozen=True):
 
     @property
     def needs_owners(self) -> bool:
-        return bool(self.contact) or self.allowed is not None
+        return bool(self.contact) or self.reach.limited
 
-    def passes(self, owner: Owner | None) -> bool:
-        if self.allowed is not None and not self.allowed(owner):
+    def passes(self, owner: _Owner | None) -> bool:
+        """Whether an event about somebody is wanted and within reach; None is the whole profile."""
+        if owner is None or (self.contact and owner.contact != self.contact):
             return False
-        return not self.contact or (owner is not None and owner.contact == self.contact)
+        return self.reach.hears(owner.contact) if owner.said else self.reach.sees(owner.contact)
 
 
 class _Page:
@@ -83,17 +85,14 @@ class _Page:
         return True
 
 
-async def feed(
-    core: Core, profile: str, request: FeedRequest, *, allowed: Callable[[Owner | None], bool] | None = None
-) -> FeedPage:
+async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> FeedPage:
     """Return events after a position in log order, waiting up to ``wait`` seconds for the first one.
 
-    The reply's position is where to ask next: it passes over what the filter leaves out. ``allowed`` decides by
-    whom an event is about (None: the whole profile) whether the caller may see it. Without ``wait`` the reply
-    holds everything that was in the log when it was asked for, as far as it fits. Raises MismatchError for a
-    position of another log, or one that this log has not reached.
+    The reply's position is where to ask next: it passes over what the filter and the caller's ``reach`` leave out.
+    Without ``wait`` the reply holds everything that was in the log when it was asked for, as far as it fits. Raises
+    MismatchError for a position of another log, or one that this log has not reached.
     """
-    wanted = _check(core, profile, request, allowed)
+    wanted = _check(core, reach, profile, request)
     if request.after == NEW:
         return FeedPage([], core.positions.show(await core.events.log.last_position()))
     page = _Page(await _start(core, request.after), limit=request.limit, max_bytes=core.settings.limits.reply_bytes)
@@ -112,7 +111,7 @@ async def feed(
     return FeedPage(page.events, core.positions.show(page.after))
 
 
-def _check(core: Core, profile: str, request: FeedRequest, allowed: Callable[[Owner | None], bool] | None) -> _Filter:
+def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Filter:
     check_profile(profile)
     check_limit(request.limit, core.settings.limits.feed_limit)
     if request.contact:
@@ -122,7 +121,7 @@ def _check(core: Core, profile: str, request: FeedRequest, allowed: Callable[[Ow
         raise InvalidInputError(
             "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    return _Filter(profile, frozenset(request.kinds) or _LOUD, request.contact, allowed)
+    return _Filter(profile, frozenset(request.kinds) or _LOUD, request.contact, reach)
 
 
 async def _start(core: Core, position: str) -> int:
@@ -180,7 +179,7 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
         await asyncio.sleep(0)  # others get a turn, however much is there
 
 
-async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, Owner | None]:
+async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, _Owner | None]:
     """Return whom the events of a page are about, from one look into the ledger.
 
     A message belongs to the contact its conversation is attached to now.
@@ -188,7 +187,7 @@ async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About
     abouts = {item.about for item in items if item.about is not None}
     named = [one for one in abouts if one.by in {"said", "remembered"}]
     rest = list(abouts.difference(named))
-    owners: dict[About | None, Owner | None] = {one: Owner(one.value, said=one.by == "said") for one in named}
+    owners: dict[About | None, _Owner | None] = {one: _Owner(one.value, said=one.by == "said") for one in named}
     if not rest:
         return owners
     async with core.profiles.use(profile) as opened:
@@ -198,14 +197,14 @@ async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About
     return owners
 
 
-def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, Owner | None]:
+def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, _Owner | None]:
     memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
-    owners: dict[About | None, Owner | None] = {}
+    owners: dict[About | None, _Owner | None] = {}
     for one in abouts:
         if one.by == "memory":
             record = memories.get(one.value)
-            owners[one] = None if record is None else Owner(record.scope or "")
+            owners[one] = None if record is None else _Owner(record.scope or "")
         else:
             conversation = ledger.conversation(one.value)
-            owners[one] = Owner("" if conversation is None else conversation.contact, said=True)
+            owners[one] = _Owner("" if conversation is None else conversation.contact, said=True)
     return owners

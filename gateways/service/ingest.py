@@ -22,6 +22,7 @@ from domain.ingest import Incoming, Resolution, Seen, derive_session, resolve
 from domain.kinds import conversation_scope
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
+from gateways.service.sessions import check_session
 from gateways.service.validate import check_ingest
 from umbriel.types import IngestReply, IngestRequest, MessageOutcome
 
@@ -45,11 +46,13 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     session = request.session or derive_session(
         request.contact, request.channel, (first.role, first.content), first.id, first.at
     )
+    await check_session(core, caller.reach, profile, session, request.contact)
     await ensure_profile(core, caller, profile)
+    attached = 0
     if request.contact:
-        await _attach_contact(core, caller, profile, session, request)
+        attached = await _attach_contact(core, caller, profile, session, request)
     outcomes = await _record(core, caller, profile, session, request)
-    position = max(outcome.position for outcome in outcomes)
+    position = max(attached, *(outcome.position for outcome in outcomes))
     if request.wait:
         async with core.profiles.use(profile) as opened:
             await core.wait_for(opened, position, "complete")
@@ -67,14 +70,18 @@ class _Outcome(msgspec.Struct, frozen=True):
     position: int
 
 
-async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> None:
+async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> int:
+    """Attach the session to the call's contact; returns the position of that, 0 when it was before."""
     aggregate_id = await core.events.subject_id(profile, Conversation.CATEGORY, session)
-    await change(
-        core,
-        Conversation,
-        aggregate_id,
-        lambda conversation: conversation.set_contact(session, request.contact, request.channel, caller.context()),
-    )
+
+    def decide(conversation: Conversation) -> bool:
+        # Again: somebody else may have attached it since.
+        if conversation.contact:
+            caller.reach.check_write(conversation.contact)
+        return conversation.set_contact(session, request.contact, request.channel, caller.context())
+
+    _, position = await change(core, Conversation, aggregate_id, decide)
+    return position
 
 
 async def _record(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> list[_Outcome]:

@@ -38,6 +38,15 @@ SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY last DESC, po
 UNION SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY count DESC, position DESC LIMIT 200)
 """
 
+_NEIGHBOURS = """
+SELECT m.id,
+  (SELECT id FROM messages WHERE session = m.session AND position < m.position AND forgotten = 0
+    ORDER BY position DESC LIMIT 1),
+  (SELECT id FROM messages WHERE session = m.session AND position > m.position AND forgotten = 0
+    ORDER BY position LIMIT 1)
+FROM messages m WHERE m.id IN (SELECT value FROM json_each(?))
+"""
+
 
 class RecallQueries:
     """Reads of conversations, messages and liveness; part of `Ledger`."""
@@ -103,6 +112,12 @@ class RecallQueries:
         with self._store.read() as db:
             found = db.execute(sql, (rows.array(ids),)).fetchall()
         return {row[0]: rows.message(row) for row in found}
+
+    def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return for each of these messages the one before and the one after it in its session, if there are."""
+        with self._store.read() as db:
+            found = db.execute(_NEIGHBOURS, (rows.array(ids),)).fetchall()
+        return {id_: tuple(near for near in (before, after) if near) for id_, before, after in found}
 
     def session_messages(
         self, session: str, *, before: int | None = None, limit: int = 10, oldest_first: bool = False

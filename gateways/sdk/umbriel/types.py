@@ -391,6 +391,7 @@ class StatusReply(_Reply, frozen=True):
     failed: int
     views: list[ViewStatus] = []
     profiles: int = 0
+    refused: int = 0
 
 
 class RebuildRequest(_Wire, frozen=True):
