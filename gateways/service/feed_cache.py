@@ -8,9 +8,10 @@ not here is read from the log.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right, insort
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -49,9 +50,10 @@ class Item(msgspec.Struct, frozen=True):
 class Stretch:
     """Every event of a view after ``start``, up to and with ``end``."""
 
-    __slots__ = ("_positions", "end", "items", "size", "start")
+    __slots__ = ("_positions", "end", "items", "size", "start", "used")
 
-    def __init__(self, start: int, end: int, items: Iterable[Item] = ()) -> None:
+    def __init__(self, start: int, end: int, items: Iterable[Item] = (), *, used: float = 0.0) -> None:
+        self.used = used
         self.start = start
         self.end = end
         self.items: list[Item] = []
@@ -86,6 +88,7 @@ class FeedCache:
         live = self._live.get(view)
         if live is not None and live.start <= after < live.end:
             self._live.move_to_end(view)
+            live.used = time.monotonic()
             return live
         starts = self._starts.get(view, [])
         before = bisect_right(starts, after)
@@ -128,14 +131,21 @@ class FeedCache:
         """Begin a live stretch at the position passed, unless there is one."""
         if view in self._live:
             self._live.move_to_end(view)
+            self._live[view].used = time.monotonic()
             return
-        self._live[view] = Stretch(position, position)
+        self._live[view] = Stretch(position, position, used=time.monotonic())
         if len(self._live) > _LIVE_VIEWS:
             self._live.popitem(last=False)
 
     def restart(self, view: View, position: int) -> None:
         """Begin the live stretch anew, without what it may have missed."""
-        self._live[view] = Stretch(position, position)
+        self._live[view] = Stretch(position, position, used=self._live[view].used)
+
+    def close_unused(self, since: float, kept: Container[str]) -> None:
+        """Close live stretches that nobody asked for since a time, but not of these profiles."""
+        for view, live in list(self._live.items()):
+            if live.used < since and view[0] not in kept:
+                del self._live[view]
 
     def opened(self) -> set[View]:
         """Return the views that have a live stretch."""
@@ -163,7 +173,7 @@ class FeedCache:
         for view, live in list(self._live.items()):
             live.end = max(live.end, position)
             if live.size > _LIVE_BYTES or len(live.items) >= _LIVE_EVENTS:
-                self._live[view] = Stretch(live.end, live.end)
+                self._live[view] = Stretch(live.end, live.end, used=live.used)
                 self.insert(view, live)
 
     def drop(self, profile: str) -> None:

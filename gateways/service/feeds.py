@@ -7,6 +7,7 @@ and nothing else; it is woken by events of its own profile and categories, and b
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -66,6 +67,8 @@ class Feeds:
         self._waiting: dict[str, dict[asyncio.Future[None], frozenset[str]]] = defaultdict(dict)
         self._turns: WeakValueDictionary[View, asyncio.Lock] = WeakValueDictionary()
         self._closed = False
+        #: seconds after which events of a profile are no longer decoded as they come when nobody asks or waits
+        self.unused_seconds = 60.0
         self.log_reads = 0
         self.wakes = 0
         #: the position up to which events are shown and waiting feeds were woken
@@ -166,6 +169,7 @@ class Feeds:
             by_profile[profile_of(entry.originator_id)].append(entry)
         decoded = self.cache.opened()
         read = {profile: await self._decode(profile, entries, decoded) for profile, entries in by_profile.items()}
+        self.cache.close_unused(time.monotonic() - self.unused_seconds, self._waiting)
         # From here on nothing is awaited: whoever asks finds all of this part or nothing of it.
         for view in self.cache.opened() - decoded:
             self.cache.restart(view, part.passed)
