@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from domain.addresses import address_of
 from domain.envelope import Envelope
-from domain.errors import NotFoundError
+from domain.errors import ConflictError, NotFoundError
 from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
 from domain.grants import Reach
 from domain.ids import keyed_id, originator_id, split_memory_id, split_message_id
@@ -144,9 +145,10 @@ async def _forget_memory(
     )
     gone = list(touched)
     for source in sources:
-        more, at = await _forget_message(core, caller, profile, source, preview=False)
-        gone += more
-        position = max(position, at)
+        with suppress(NotFoundError):  # a source that came from elsewhere has no message here
+            more, at = await _forget_message(core, caller, profile, source, preview=False)
+            gone += more
+            position = max(position, at)
     return gone, position
 
 
@@ -190,5 +192,9 @@ async def _forget_message(
         data=MessageForgotten(message=message, session=said.session, caller_id=said.caller_id, at=said.at),
         key_scope=conversation_scope(said.session),
     )
-    (position,) = await core.events.append([envelope], expected=head.position)
+    try:
+        (position,) = await core.events.append([envelope], expected=head.position)
+    except ConflictError:
+        # Somebody else forgot it first, which the head tells now.
+        return await _forget_message(core, caller, profile, message, preview=preview)
     return [message], position
