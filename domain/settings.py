@@ -38,6 +38,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_batch: int = 64
     #: profiles whose views are kept open
     open_profiles: int = 64
+    #: bytes of decoded events kept for feeds
+    feed_cache_bytes: int = 16 * 1024**2
+    #: feeds of one principal that may wait at once
+    feeds_per_principal: int = 2_000
     #: threads that run commands and queries
     command_threads: int = 8
     #: how long a read waits for its ``at_least`` position

@@ -204,6 +204,7 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
     stack.push_async_callback(service.accesses.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
+        "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
     }
@@ -281,6 +282,7 @@ async def _start_api(
     api = Api(service, principals.get, broker)
     await broker.start()
     stack.push_async_callback(broker.stop)
+    stack.push_async_callback(api.close)
     return api
 
 

@@ -7,17 +7,20 @@ subject is neither carried out nor answered.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
+import nats.errors
 import structlog
 from faststream import Path
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
-from domain.errors import InvalidInputError, RefusedError, UmbrielError
+from domain.errors import InvalidInputError, RefusedError, UmbrielError, UnavailableError
 from domain.grants import Principal
 from gateways.service.service import VERBS, Service
 from umbriel.types import ErrorReply
@@ -26,10 +29,11 @@ __all__ = ["ERROR_HEADER", "Api"]
 
 #: Header that marks a reply as an ErrorReply; its value is the error's code.
 ERROR_HEADER = "Umbriel-Error"
+_FEED = "feed"
 _WORKERS = 64
 #: NATS carries 1 MiB a message; headers need some of it.
 _REPLY_BYTES = 1_000_000
-_FEED_WORKERS = 256
+_CLOSE_SECONDS = 2.0
 _log = structlog.get_logger(__name__)
 
 
@@ -42,27 +46,73 @@ class Api:
         self._broker = broker
         self.last_request = time.monotonic()
         self.active = 0
+        self._feeds: set[asyncio.Task[None]] = set()
+        self._feeds_of: Counter[str] = Counter()
         for verb in VERBS:
-            self._subscribe(verb)
+            if verb == _FEED:
+                self._subscribe_feed()
+            else:
+                self._subscribe(verb)
 
     def _subscribe(self, verb: str) -> None:
-        # The feed's parked waiters have workers of their own, so that they never starve calls.
-        workers = _FEED_WORKERS if verb == "feed" else _WORKERS
-
         @self._broker.subscriber(
-            f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=workers, title=verb
+            f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=_WORKERS, title=verb
         )
         async def answer(
             message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
         ) -> NatsResponse:
             return await self._answer(verb, principal, profile, message)
 
+    def _subscribe_feed(self) -> None:
+        # A feed may wait for half a minute: it is a task of its own, which answers by itself, and holds no worker.
+        @self._broker.subscriber(
+            f"umbriel.api.{{principal}}.{{profile}}.{_FEED}",
+            queue="umbriel",
+            max_workers=_WORKERS,
+            title=_FEED,
+            no_reply=True,
+        )
+        async def park(
+            message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
+        ) -> None:
+            task = asyncio.create_task(self._feed(principal, profile, message))
+            self._feeds.add(task)
+            task.add_done_callback(self._feeds.discard)
+
+    async def _feed(self, principal: str, profile: str, message: NatsMessage) -> None:
+        self._feeds_of[principal] += 1
+        try:
+            reply = await self._answer(_FEED, principal, profile, message)
+            await self._broker.publish(reply.body, message.reply_to, headers=dict(reply.headers or {}))
+        except SkipMessage:
+            return
+        except nats.errors.Error as error:
+            # Whoever asked asks again from the same position.
+            _log.warning("feed_not_answered", principal=principal, profile=profile, reason=str(error))
+        finally:
+            self._feeds_of[principal] -= 1
+            if not self._feeds_of[principal]:
+                del self._feeds_of[principal]
+
+    async def close(self) -> None:
+        """Answer the feeds that wait, so that their clients ask elsewhere at once."""
+        self._service.core.feeds.close()
+        if self._feeds:
+            _, late = await asyncio.wait(self._feeds, timeout=_CLOSE_SECONDS)
+            for task in late:
+                task.cancel()
+
     async def _answer(self, verb: str, principal: str, profile: str, message: NatsMessage) -> NatsResponse:
         self.last_request = time.monotonic()
         self.active += 1
         try:
             caller = self._speaker(principal, verb, message.reply_to)
-            return NatsResponse(_encode(await self._service.call(verb, caller, profile, message.body)))
+            if verb == _FEED:
+                self._check_feeds(principal)
+            reply = await self._service.call(verb, caller, profile, message.body)
+            if verb == _FEED:
+                self._check_unchanged(caller)
+            return NatsResponse(_encode(reply))
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
         except SkipMessage:
@@ -73,6 +123,20 @@ class Api:
         finally:
             self.active -= 1
             self.last_request = time.monotonic()
+
+    def _check_feeds(self, principal: str) -> None:
+        most = self._service.core.settings.feeds_per_principal
+        if self._feeds_of[principal] > most:
+            raise UnavailableError(
+                "too many feeds of this principal wait", expected=f"at most {most}", found=f"{most + 1}"
+            )
+
+    def _check_unchanged(self, caller: Principal) -> None:
+        """A feed may have waited: what it found is for the grant that asked, not for what became of it."""
+        if self._principals(caller.name) != caller:
+            raise UnavailableError(
+                "the caller's grant changed while the feed waited; ask again", expected="the same", found="another"
+            )
 
     def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
         if not reply_to.startswith(f"_INBOX_{principal}."):

@@ -16,6 +16,7 @@ from gateways.cli.ingest import ingest
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, status, why
 from gateways.cli.serve import serve
+from gateways.cli.subscribe import subscribe
 from gateways.cli.writes import forget, rebuild, remember
 
 __all__ = ["app", "run"]
@@ -40,6 +41,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "history": history,
         "why": why,
         "feed": feed,
+        "subscribe": subscribe,
         "export": export,
     },
     "Maintain": {"rebuild": rebuild},

@@ -11,6 +11,7 @@ import hashlib
 import os
 import random
 import time
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -67,6 +68,8 @@ class KeyRing:
         self._secrets: dict[str, bytes] = {}
         self._current: dict[tuple[str, str], Key] = {}
         self._by_id: dict[tuple[str, str], Key | None] = {}
+        #: called with the profile whenever a key of it is dropped: what was read with it must not be kept
+        self.forgotten: list[Callable[[str], None]] = []
 
     async def check(self) -> None:
         """Raise MismatchError when the keys stream was written under another master key."""
@@ -166,6 +169,8 @@ class KeyRing:
         for scope, key in list(self._current.items()):
             if scope[0] == profile and key_id in (key.key_id, SECRET):
                 self._current.pop(scope, None)
+        for listener in self.forgotten:
+            listener(profile)
 
     async def _erase_before(self, subject: str, tombstone: int) -> None:
         start = 1

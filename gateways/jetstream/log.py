@@ -105,6 +105,10 @@ class Log:
                 break
         return entries
 
+    async def next(self, after: int, profile: str) -> Entry | None:
+        """Return a profile's first event after a position as the leader has it, or None."""
+        return await self._reader.next_of(filter_for(profile, self._prefix), after + 1)
+
     async def last_position(self) -> int:
         """Return the position of the last event of the log, 0 when it is empty."""
         return await self._reader.last_sequence()

@@ -19,6 +19,7 @@ from domain.ports import Embedder
 from domain.settings import Settings
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
+from gateways.service.feeds import Feeds
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
@@ -75,6 +76,7 @@ class Core:
         self.directory = directory
         self.embedder = embedder
         self.positions = positions
+        self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
 

@@ -2,146 +2,209 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from functools import partial
+from collections.abc import Sequence
 
 import msgspec
 
-from domain.envelope import Envelope
-from domain.errors import DamagedError, InvalidInputError
-from domain.events import ContactSet, Event, MemoryRemembered, MemoryRestored, MessageForgotten, MessageRecorded
+from domain.errors import InvalidInputError, MismatchError, UmbrielError
 from domain.grants import Reach
 from domain.ids import check_profile
+from domain.text import check_name
 from gateways.service.context import Core
-from gateways.service.profiles import OpenProfile
+from gateways.service.feed_cache import About, Item, View
+from gateways.service.feeds import QUIET
 from gateways.service.validate import check_limit
-from umbriel.types import FeedEvent, FeedReply, FeedRequest
+from projections.ledger import Ledger
+from umbriel.types import FeedRequest
 
-__all__ = ["QUIET", "feed"]
+__all__ = ["NEW", "QUIET", "FeedPage", "feed"]
 
-#: Categories that are left out unless they are asked for.
-QUIET = frozenset({"embedding", "access", "usage", "recall"})
-_CATEGORIES = frozenset(
-    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal"} | QUIET
+#: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
+NEW = "new"
+_LOUD = frozenset(
+    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal"}
 )
-_PAGE = 500
+_CATEGORIES = _LOUD | QUIET
+#: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.
+_SCAN_SECONDS = 5.0
 
 
-async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> FeedReply:
-    """Return events after a position in log order, waiting up to ``wait`` seconds for the first one.
+class FeedPage(msgspec.Struct, frozen=True):
+    """A `FeedReply` whose events are encoded already, once for every subscriber."""
 
-    The reply's position is where to ask next: it passes over what the filter leaves out.
-    """
-    after = _check(core, profile, request)
-    deadline = time.monotonic() + min(request.wait, core.settings.limits.feed_wait_seconds)
-    while True:
-        reply = await _page(core, reach, profile, request, after)
-        remaining = deadline - time.monotonic()
-        if reply.events or remaining <= 0:
-            return reply
-        after = core.positions.read(reply.position, field="position")
-        await core.reader.wait_until(partial(_moved, core, after), remaining)
-
-
-def _moved(core: Core, after: int) -> bool:
-    return core.reader.passed > after
-
-
-def _check(core: Core, profile: str, request: FeedRequest) -> int:
-    check_profile(profile)
-    check_limit(request.limit, core.settings.limits.feed_limit)
-    unknown = set(request.kinds) - _CATEGORIES
-    if unknown:
-        raise InvalidInputError(
-            "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
-        )
-    return core.positions.read(request.after, field="after")
-
-
-async def _page(core: Core, reach: Reach, profile: str, request: FeedRequest, after: int) -> FeedReply:
-    """Return the next events that pass the filter, reading on over what it leaves out."""
-    events: list[FeedEvent] = []
-    size, limit = 0, core.settings.limits.reply_bytes
-    # What the reader has passed before the log is read is surely read, even when no event of it is ours.
-    passed = core.reader.passed
-    if not await core.known_profile(profile):
-        return FeedReply(events=[], position=core.positions.show(max(after, passed)))
-    async with core.profiles.use(profile) as opened:
-        # Whose an event is, the ledger knows once it has applied it: what is beyond is for the next page.
-        known = core.applied(opened) if reach.limited or request.contact else None
-        while True:
-            part = await core.events.read(after, _PAGE, profile)
-            if request.contact and part.envelopes:
-                # Whom an event is about is the ledger's to say: it must have seen what was read.
-                await core.reader.wait_for(part.envelopes[-1].position, core.settings.wait_seconds)
-            for envelope in part.envelopes:
-                if known is not None and envelope.position > known:
-                    return FeedReply(events=events, position=core.positions.show(after))
-                shown = await _show(core, reach, opened, request, envelope)
-                if shown is not None:
-                    size += len(msgspec.json.encode(shown))
-                    if events and (size > limit or len(events) == request.limit):
-                        return FeedReply(events=events, position=core.positions.show(after))
-                    events.append(shown)
-                after = envelope.position
-            if part.poison:
-                if events:
-                    return FeedReply(events=events, position=core.positions.show(after))
-                raise DamagedError(
-                    "the feed cannot go on past an event that cannot be read; to leave it out, go on from its position",
-                    expected="a readable event",
-                    found=part.poison[profile],
-                )
-            if part.position == after and not part.envelopes:
-                return FeedReply(events=events, position=core.positions.show(max(after, passed)))
-            after = max(after, part.position)
-
-
-async def _show(
-    core: Core, reach: Reach, opened: OpenProfile, request: FeedRequest, envelope: Envelope
-) -> FeedEvent | None:
-    category = envelope.data.category()
-    if category not in request.kinds if request.kinds else category in QUIET:
-        return None
-    if reach.limited or request.contact:
-        owner = await _owner(core, opened, envelope.data)
-        if owner is None or not _allowed(reach, owner) or (request.contact and owner.contact != request.contact):
-            return None
-    return FeedEvent(
-        position=core.positions.show(envelope.position),
-        topic=envelope.topic,
-        recorded_at=envelope.recorded_at,
-        event_id=envelope.event_id,
-        actor=envelope.actor.principal,
-        actor_type=envelope.actor.type,
-        data=msgspec.to_builtins(envelope.data.without_blob()),
-    )
+    events: list[msgspec.Raw]
+    position: str
 
 
 class _Owner(msgspec.Struct, frozen=True):
-    """Whom an event is about: a contact (empty: nobody), as what was said or as what is remembered."""
+    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered."""
 
     contact: str
     said: bool = False
 
 
-def _allowed(reach: Reach, owner: _Owner) -> bool:
-    return reach.hears(owner.contact) if owner.said else reach.sees(owner.contact)
+class _Filter(msgspec.Struct, frozen=True):
+    profile: str
+    categories: frozenset[str]
+    contact: str
+    reach: Reach
+
+    @property
+    def view(self) -> View:
+        return self.profile, not self.categories.isdisjoint(QUIET)
+
+    @property
+    def needs_owners(self) -> bool:
+        return bool(self.contact) or self.reach.limited
+
+    def passes(self, owner: _Owner | None) -> bool:
+        """Whether an event about somebody is wanted and within reach; None is the whole profile."""
+        if owner is None or (self.contact and owner.contact != self.contact):
+            return False
+        return self.reach.hears(owner.contact) if owner.said else self.reach.sees(owner.contact)
 
 
-async def _owner(core: Core, opened: OpenProfile, event: Event) -> _Owner | None:
-    """Return whom a memory's or a conversation's event is about; None for an event of the whole profile."""
-    ledger = opened.views.ledger
-    match event:
-        case ContactSet():
-            return _Owner(event.contact, said=True)
-        case MemoryRemembered():
-            return _Owner(event.scope or "")
-        case MemoryRestored():
-            return _Owner(event.content.scope or "")
-        case MessageRecorded() | MessageForgotten():
-            conversation = await core.in_thread(lambda: ledger.conversation(event.session))
-            return None if conversation is None else _Owner(conversation.contact, said=True)
-    memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
-    record = await core.in_thread(lambda: ledger.memory(memory)) if memory else None
-    return None if record is None else _Owner(record.scope or "")
+class _Page:
+    """The reply as it grows, bounded by count and by bytes."""
+
+    def __init__(self, after: int, *, limit: int, max_bytes: int) -> None:
+        self.after = after
+        self.events: list[msgspec.Raw] = []
+        self._limit = limit
+        self._room = max_bytes
+
+    def take(self, item: Item) -> bool:
+        """Add an event; False when it has no room any more (the first one always has)."""
+        if self.events and (len(self.events) == self._limit or len(item.raw) > self._room):
+            return False
+        self.events.append(msgspec.Raw(item.raw))
+        self._room -= len(item.raw) + 1
+        self.after = item.position
+        return True
+
+
+async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> FeedPage:
+    """Return events after a position in log order, waiting up to ``wait`` seconds for the first one.
+
+    The reply's position is where to ask next: it passes over what the filter and the caller's ``reach`` leave out.
+    Without ``wait`` the reply holds everything that was in the log when it was asked for, as far as it fits. Raises
+    MismatchError for a position of another log, or one that this log has not reached.
+    """
+    wanted = _check(core, reach, profile, request)
+    if request.after == NEW:
+        return FeedPage([], core.positions.show(await core.events.log.last_position()))
+    page = _Page(await _start(core, request.after), limit=request.limit, max_bytes=core.settings.limits.reply_bytes)
+    wait = min(request.wait, core.settings.limits.feed_wait_seconds)
+    deadline = time.monotonic() + wait
+    until = max(deadline, time.monotonic() + _SCAN_SECONDS)
+    full = await _fill(core, wanted, page, until)
+    if wait <= 0 and not full:
+        await core.feeds.reach(await core.events.log.last_position(), core.settings.wait_seconds)
+        await _know_owners(core, wanted, core.settings.wait_seconds)
+        await _fill(core, wanted, page, until)
+    while not page.events and (remaining := deadline - time.monotonic()) > 0:
+        await core.feeds.wait(wanted.view, wanted.categories, page.after, remaining)
+        await _know_owners(core, wanted, max(deadline - time.monotonic(), 0))
+        await _fill(core, wanted, page, until)
+    return FeedPage(page.events, core.positions.show(page.after))
+
+
+def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Filter:
+    check_profile(profile)
+    check_limit(request.limit, core.settings.limits.feed_limit)
+    if request.contact:
+        check_name(request.contact, field="contact", max_chars=core.settings.limits.contact_chars)
+    unknown = set(request.kinds) - _CATEGORIES
+    if unknown:
+        raise InvalidInputError(
+            "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
+        )
+    return _Filter(profile, frozenset(request.kinds) or _LOUD, request.contact, reach)
+
+
+async def _start(core: Core, position: str) -> int:
+    """Return the sequence to read after; one behind the log's end would pass over events still to come."""
+    after = core.positions.read(position, field="after")
+    if after <= core.feeds.passed:
+        return after
+    last = await core.events.log.last_position()
+    if after > last:
+        raise MismatchError(
+            "after is a position that this log has not reached",
+            expected=f"at most {core.positions.show(last)}",
+            found=position,
+        )
+    return after
+
+
+async def _know_owners(core: Core, wanted: _Filter, seconds: float) -> None:
+    """Whose an event is, the ledger knows once the reader has passed it; what is beyond is for the next page."""
+    if wanted.needs_owners:
+        here = core.feeds.passed
+        await core.reader.wait_until(lambda: core.reader.passed >= here, seconds)
+
+
+async def _fill(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
+    """Read on until the page is full or the time is over (True), or all is read (False)."""
+    try:
+        return await _read_on(core, wanted, page, until)
+    except UmbrielError:
+        if not page.events:
+            raise
+        return True  # what was read goes out; the next request meets the error
+
+
+async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bool:
+    while True:
+        found = await core.feeds.after(wanted.view, page.after)
+        if found is None:
+            return False
+        items, end = found
+        if wanted.needs_owners:
+            end = min(end, core.reader.passed)
+            if end <= page.after:
+                return False
+            items = [item for item in items if item.position <= end]
+        chosen = [item for item in items if item.category in wanted.categories]
+        if wanted.needs_owners:
+            owners = await _owners(core, wanted.profile, chosen)
+            chosen = [item for item in chosen if wanted.passes(owners.get(item.about))]
+        if not all(map(page.take, chosen)):
+            return True
+        page.after = end
+        if time.monotonic() > until:
+            return True
+        await asyncio.sleep(0)  # others get a turn, however much is there
+
+
+async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, _Owner | None]:
+    """Return whom the events of a page are about, from one look into the ledger.
+
+    A message belongs to the contact its conversation is attached to now.
+    """
+    abouts = {item.about for item in items if item.about is not None}
+    named = [one for one in abouts if one.by in {"said", "remembered"}]
+    rest = list(abouts.difference(named))
+    owners: dict[About | None, _Owner | None] = {one: _Owner(one.value, said=one.by == "said") for one in named}
+    if not rest:
+        return owners
+    async with core.profiles.use(profile) as opened:
+        if "ledger" in opened.views.stopped:
+            core.check_running(opened)
+        owners.update(await core.in_thread(lambda: _look_up(opened.views.ledger, rest)))
+    return owners
+
+
+def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, _Owner | None]:
+    memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
+    owners: dict[About | None, _Owner | None] = {}
+    for one in abouts:
+        if one.by == "memory":
+            record = memories.get(one.value)
+            owners[one] = None if record is None else _Owner(record.scope or "")
+        else:
+            conversation = ledger.conversation(one.value)
+            owners[one] = _Owner("" if conversation is None else conversation.contact, said=True)
+    return owners

@@ -18,6 +18,15 @@ def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
 
 
+def first_lines(count: int, *command: str, cwd: Path) -> list[str]:
+    """Run a command that goes on for ever until it has printed so many lines."""
+    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        lines = [following.stdout.readline() for _ in range(count)]
+        following.kill()
+    return lines
+
+
 def blocks(language: str) -> list[str]:
     """Code blocks of one language."""
     return re.findall(rf"```{language}\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
@@ -52,3 +61,24 @@ async def test_the_command_line_example_runs(tmp_path: Path) -> None:
                 assert memory in done.stdout
     finally:
         await Umbriel.stop_embedded(tmp_path / "memory")
+
+
+async def test_the_subscription_example_runs(tmp_path: Path) -> None:
+    """The Python block prints one contact's events in order; the command line then follows from the start."""
+    (example,) = [block for block in blocks("python") if "subscribe(" in block]
+    (command,) = [block for block in blocks("sh") if "umbriel subscribe" in block]
+    (tmp_path / "example.py").write_text(example, "utf-8")
+    try:
+        done = run(sys.executable, "example.py", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        words = [sys.executable, "-m", "gateways.cli", *shlex.split(command)[1:]]
+        lines = first_lines(2, *words, cwd=tmp_path)
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    shown = done.stdout.splitlines()
+    assert shown[0] == "memory.remembered Mara plays the cello"
+    assert "memory.remembered Mara plays the viola" in shown
+    assert "Jon" not in done.stdout
+    assert shown[-1].startswith("go on with UMBRIEL.")
+    assert "cello" in lines[0]
+    assert "drums" in lines[1]

@@ -21,6 +21,7 @@ from umbriel._errors import (
     UnavailableError,
 )
 from umbriel._split import sequence_of
+from umbriel._subscription import Subscription
 from umbriel.client import Umbriel
 from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
 from umbriel.types import (
@@ -83,6 +84,7 @@ __all__ = [
     "RememberReply",
     "SourceLine",
     "StatusReply",
+    "Subscription",
     "TouchedReply",
     "Umbriel",
     "UmbrielError",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -12,8 +11,8 @@ from typing import Any, Literal, Self
 
 from umbriel import _embedded, _split
 from umbriel import types as wire
-from umbriel._errors import UmbrielError
 from umbriel._principals import PrincipalVerbs
+from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 
 __all__ = ["Umbriel"]
@@ -21,7 +20,9 @@ __all__ = ["Umbriel"]
 _READ = 30.0
 _WRITE = 60.0
 _REBUILD = 3600.0
-_POLL = 25.0
+_POLL = 20.0
+#: a poll unanswered so long after its time was lost with whoever should answer it
+_POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
@@ -293,30 +294,31 @@ class Umbriel(PrincipalVerbs):
         wait: float = 0.0,
         timeout: float = _READ,
     ) -> wire.FeedReply:
-        """Return events after a position, waiting up to ``wait`` seconds (at most 30) for the first."""
+        """Return events after a position, waiting up to ``wait`` seconds (at most 30) for the first.
+
+        Without ``after`` from the first event; ``after="new"`` returns no event but the position of the log's end.
+        """
         request = wire.FeedRequest(after=after, kinds=list(kinds), contact=contact, limit=limit, wait=wait)
         return await self._transport.call(self._profile, "feed", request, wire.FeedReply, timeout=timeout + wait)
 
-    async def subscribe(
-        self, *, after: str | None = None, kinds: Iterable[str] = (), contact: str = ""
-    ) -> AsyncIterator[wire.FeedEvent]:
-        """Yield every event after a position (from the first when None), for ever, in order.
+    def subscribe(
+        self, *, after: str | None = None, kinds: Iterable[str] = (), contact: str = "", limit: int = 100
+    ) -> Subscription:
+        """Yield every event after a position, for ever, in order: ``async for event in memory.subscribe()``.
 
-        Nothing is missed or repeated across reconnects and restarts of the service. To go on in
-        another process, pass the ``position`` of the last event handled as ``after``.
+        ``after`` is the position of the last event handled, as from another process; None begins with the first
+        event of the log, ``"new"`` with the first one from now on. ``kinds`` are event categories (without them all
+        but embedding, access, usage and recall), ``contact`` leaves only what is about one contact. Nothing is missed
+        or repeated across reconnects and restarts of the service.
         """
-        position, wanted = after or "", tuple(kinds)
-        while True:
-            try:
-                page = await self.feed(after=position, kinds=wanted, contact=contact, wait=_POLL)
-            except UmbrielError as error:
-                if not error.retryable:
-                    raise
-                await asyncio.sleep(1.0)
-                continue
-            for event in page.events:
-                yield event
-            position = page.position
+        wanted = tuple(kinds)
+
+        async def poll(position: str) -> wire.FeedReply:
+            return await self.feed(
+                after=position, kinds=wanted, contact=contact, limit=limit, wait=_POLL, timeout=_POLL_GRACE
+            )
+
+        return Subscription(poll, after or "")
 
     async def status(self, *, service: bool = False, timeout: float = _READ) -> wire.StatusReply:
         """Return positions and outstanding work of this profile, or of the whole ``service``."""
