@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
 
 from domain.envelope import Envelope
 from domain.errors import InvalidInputError
-from domain.events import ContactSet, Event, MemoryRemembered, MemoryRestored, MessageForgotten, MessageRecorded
+from domain.events import (
+    ContactSet,
+    ContactsLinked,
+    ContactsUnlinked,
+    Event,
+    MemoryRemembered,
+    MemoryRestored,
+    MessageForgotten,
+    MessageRecorded,
+)
 from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
@@ -66,10 +76,11 @@ async def _page(core: Core, profile: str, request: FeedRequest, after: int) -> F
     if not await core.known_profile(profile):
         return FeedReply(events=[], position=core.positions.show(max(after, passed)))
     async with core.profiles.use(profile) as opened:
+        linked = await core.in_thread(lambda: opened.views.ledger.linked(request.contact))
         while True:
             part = await core.events.read(after, _PAGE, profile)
             for envelope in part.envelopes:
-                shown = await _show(core, opened, request, envelope)
+                shown = await _show(core, opened, request, linked, envelope)
                 if shown is not None:
                     size += len(msgspec.json.encode(shown))
                     if events and (size > limit or len(events) == request.limit):
@@ -81,11 +92,13 @@ async def _page(core: Core, profile: str, request: FeedRequest, after: int) -> F
             after = max(after, part.position)
 
 
-async def _show(core: Core, opened: OpenProfile, request: FeedRequest, envelope: Envelope) -> FeedEvent | None:
+async def _show(
+    core: Core, opened: OpenProfile, request: FeedRequest, linked: Sequence[str], envelope: Envelope
+) -> FeedEvent | None:
     category = envelope.data.category()
     if category not in request.kinds if request.kinds else category in QUIET:
         return None
-    if request.contact and not await _concerns(core, opened, request.contact, envelope.data):
+    if request.contact and not await _concerns(core, opened, linked, envelope.data):
         return None
     return FeedEvent(
         position=core.positions.show(envelope.position),
@@ -98,19 +111,21 @@ async def _show(core: Core, opened: OpenProfile, request: FeedRequest, envelope:
     )
 
 
-async def _concerns(core: Core, opened: OpenProfile, contact: str, event: Event) -> bool:
-    """Whether an event is about a contact: its memories, or its conversations' messages."""
+async def _concerns(core: Core, opened: OpenProfile, linked: Sequence[str], event: Event) -> bool:
+    """Whether an event is about linked contacts: their memories, their conversations' messages, their links."""
     ledger = opened.views.ledger
     match event:
         case ContactSet():
-            return event.contact == contact
+            return event.contact in linked
+        case ContactsLinked() | ContactsUnlinked():
+            return event.first in linked or event.second in linked
         case MemoryRemembered():
-            return event.scope == contact
+            return event.scope in linked
         case MemoryRestored():
-            return event.content.scope == contact
+            return event.content.scope in linked
         case MessageRecorded() | MessageForgotten():
             conversation = await core.in_thread(lambda: ledger.conversation(event.session))
-            return conversation is not None and conversation.contact == contact
+            return conversation is not None and conversation.contact in linked
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
     record = await core.in_thread(lambda: ledger.memory(memory)) if memory else None
-    return record is not None and record.scope == contact
+    return record is not None and record.scope in linked

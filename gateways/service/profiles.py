@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,8 @@ class Profiles:
         self._open: OrderedDict[str, OpenProfile] = OrderedDict()
         self._turns: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        #: called in a thread with a profile whose views are about to be closed
+        self.closing: list[Callable[[OpenProfile], None]] = []
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenProfile]:
@@ -117,6 +119,16 @@ class Profiles:
             if part.poison or part.position == after:
                 return count
             after = part.position
+
+    async def retry(self, name: str) -> list[str]:
+        """Let a profile's stopped views try again what stopped them; returns the names of those that had stopped."""
+        async with self.use(name) as profile, profile.lock:
+            views = profile.views
+            stopped = list(views.stopped)
+            views.stopped.clear()
+            if stopped:
+                await self.catch_up(profile, views)
+            return stopped
 
     async def _check_continuity(self, profile: OpenProfile) -> None:
         """Refuse a log that is shorter than, or another than, the one the views were made from."""
@@ -193,8 +205,19 @@ class Profiles:
             idle = next((p for p in self._open.values() if not p.users and not p.lock.locked()), None)
             if idle is None:
                 return
-            del self._open[idle.name]
-            await asyncio.to_thread(idle.views.close)
+            # Whoever wants it meanwhile waits until its files are let go, and opens them anew.
+            async with self._turn(idle.name):
+                if self._open.get(idle.name) is idle and not idle.users:
+                    del self._open[idle.name]
+                    await asyncio.to_thread(self._close_one, idle)
+
+    def _close_one(self, profile: OpenProfile) -> None:
+        for hook in self.closing:
+            try:
+                hook(profile)
+            except UmbrielError as error:
+                _log.warning("closing_unnoted", profile=profile.name, reason=str(error))
+        profile.views.close()
 
     async def close(self) -> None:
         """Close every profile."""
@@ -202,4 +225,4 @@ class Profiles:
         while self._open:
             _, profile = self._open.popitem()
             async with profile.lock:
-                await asyncio.to_thread(profile.views.close)
+                await asyncio.to_thread(self._close_one, profile)

@@ -13,6 +13,7 @@ from domain.ids import check_profile, split_memory_id
 from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Core
+from gateways.service.preferences import recall_settings
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
@@ -72,11 +73,20 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
     async def work(opened: OpenProfile) -> RecallReply:
         position = core.applied(opened)
         now = datetime.now(UTC)
+        set_to = await core.in_thread(opened.views.ledger.settings)
+        query = msgspec.structs.replace(query_of(request), fill=set_to.recall.fill)
         found = await core.in_thread(
-            lambda: recall_views(opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now)
+            lambda: recall_views(
+                opened.views,
+                query,
+                embed_query=core.embedder.embed_query,
+                now=now,
+                settings=recall_settings(set_to),
+            )
         )
         reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
-        accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
+        if set_to.access.counted:
+            accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
@@ -95,7 +105,8 @@ async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest)
         if record is None or record.status == "forgotten":
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
-        accesses.count(profile, [record.id], now)
+        if (await core.in_thread(opened.views.ledger.settings)).access.counted:
+            accesses.count(profile, [record.id], now)
         return show_memory(record, now, core.positions.show)
 
     return await _reading(core, profile, request.at_least, work)

@@ -8,13 +8,16 @@ from typing import Any
 import msgspec
 
 from domain.errors import InvalidInputError
-from gateways.service import memories, reads
+from gateways.service import contacts, memories, reads
 from gateways.service.access import Accesses
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
 from gateways.service.ingest import ingest
+from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
+from gateways.service.retry import retry
 from gateways.service.status import profiles, status
+from umbriel import admin
 from umbriel import types as wire
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -109,6 +112,30 @@ async def _rebuild(service: Service, _: Caller, profile: str, request: wire.Rebu
     return await rebuild(service.core, profile, request)
 
 
+async def _link(service: Service, caller: Caller, profile: str, request: admin.LinkRequest) -> msgspec.Struct:
+    return await contacts.link_contact(service.core, caller, profile, request)
+
+
+async def _unlink(service: Service, caller: Caller, profile: str, request: admin.UnlinkRequest) -> msgspec.Struct:
+    return await contacts.unlink_contact(service.core, caller, profile, request)
+
+
+async def _contacts(service: Service, _: Caller, profile: str, request: admin.ContactsRequest) -> msgspec.Struct:
+    return await contacts.list_contacts(service.core, profile, request)
+
+
+async def _settings(service: Service, caller: Caller, profile: str, request: admin.SettingsRequest) -> msgspec.Struct:
+    return await settings(service.core, caller, profile, request)
+
+
+async def _retry(service: Service, _: Caller, profile: str, __: admin.RetryRequest) -> msgspec.Struct:
+    return await retry(service.core, profile)
+
+
+async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
+    raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
+
+
 #: The operations table, as far as it is built.
 VERBS: dict[str, Verb] = {
     verb.name: verb
@@ -124,6 +151,12 @@ VERBS: dict[str, Verb] = {
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles),
+        Verb("link_contact", admin.LinkRequest, admin.LinkReply, _link),
+        Verb("unlink_contact", admin.UnlinkRequest, admin.LinkReply, _unlink),
+        Verb("list_contacts", admin.ContactsRequest, admin.ContactsReply, _contacts),
+        Verb("settings", admin.SettingsRequest, admin.SettingsReply, _settings),
+        Verb("retry", admin.RetryRequest, admin.RetryReply, _retry),
+        Verb("delete_profile", Empty, Empty, _delete_profile),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild),
     )
 }

@@ -10,6 +10,8 @@ EXPORTS = [
     "AlreadyRunningError",
     "ChannelHit",
     "ConflictError",
+    "ContactInfo",
+    "ContactsReply",
     "DamagedError",
     "ErrorReply",
     "FeedEvent",
@@ -19,6 +21,7 @@ EXPORTS = [
     "IngestReply",
     "InvalidInputError",
     "Kind",
+    "LinkReply",
     "ListReply",
     "LogFullError",
     "Memory",
@@ -33,6 +36,8 @@ EXPORTS = [
     "RecallResult",
     "RefusedError",
     "RememberReply",
+    "RetryReply",
+    "SettingsReply",
     "SourceLine",
     "StatusReply",
     "TouchedReply",
@@ -42,7 +47,9 @@ EXPORTS = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "WorkItem",
     "data_directory",
+    "read_endpoint",
     "sequence_of",
 ]
 
@@ -60,6 +67,11 @@ VERBS = [
     "status",
     "rebuild",
     "profiles",
+    "link_contact",
+    "unlink_contact",
+    "list_contacts",
+    "settings",
+    "retry",
 ]
 
 

@@ -7,7 +7,7 @@ async with await Umbriel.embedded() as memory:
 
 from __future__ import annotations
 
-from umbriel._embedded import data_directory
+from umbriel._embedded import data_directory, read_endpoint
 from umbriel._errors import (
     AlreadyRunningError,
     ConflictError,
@@ -21,6 +21,7 @@ from umbriel._errors import (
     UnavailableError,
 )
 from umbriel._split import sequence_of
+from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
 from umbriel.client import Umbriel
 from umbriel.types import (
     ChannelHit,
@@ -47,12 +48,15 @@ from umbriel.types import (
     ViewStatus,
     Visibility,
     WhyReply,
+    WorkItem,
 )
 
 __all__ = [
     "AlreadyRunningError",
     "ChannelHit",
     "ConflictError",
+    "ContactInfo",
+    "ContactsReply",
     "DamagedError",
     "ErrorReply",
     "FeedEvent",
@@ -62,6 +66,7 @@ __all__ = [
     "IngestReply",
     "InvalidInputError",
     "Kind",
+    "LinkReply",
     "ListReply",
     "LogFullError",
     "Memory",
@@ -76,6 +81,8 @@ __all__ = [
     "RecallResult",
     "RefusedError",
     "RememberReply",
+    "RetryReply",
+    "SettingsReply",
     "SourceLine",
     "StatusReply",
     "TouchedReply",
@@ -85,6 +92,8 @@ __all__ = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "WorkItem",
     "data_directory",
+    "read_endpoint",
     "sequence_of",
 ]

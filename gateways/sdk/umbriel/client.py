@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from umbriel import _embedded, _split
 from umbriel import types as wire
+from umbriel._admin import AdminVerbs
 from umbriel._errors import UmbrielError
 from umbriel._transport import Transport, check_name
 
@@ -24,7 +25,7 @@ _POLL = 25.0
 _SERVICE = "_"
 
 
-class Umbriel:
+class Umbriel(AdminVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
