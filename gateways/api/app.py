@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 import structlog
-from faststream import Path
+from faststream import Path as SubjectPart
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
 from domain.errors import InvalidInputError, RefusedError, UmbrielError
@@ -45,6 +45,7 @@ class Api:
             self._subscribe(verb)
 
     def _subscribe(self, verb: str) -> None:
+        # Annotations are resolved with the names of calling frames too: `Path` would be whatever a caller means by it.
         # The feed's parked waiters have workers of their own, so that they never starve calls.
         workers = _FEED_WORKERS if verb == "feed" else _WORKERS
 
@@ -52,7 +53,7 @@ class Api:
             f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=workers, title=verb
         )
         async def answer(
-            message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
+            message: NatsMessage, principal: Annotated[str, SubjectPart()], profile: Annotated[str, SubjectPart()]
         ) -> NatsResponse:
             return await self._answer(verb, principal, profile, message)
 

@@ -193,7 +193,7 @@ def _show_events(events: Sequence[HistoryEvent]) -> None:
 def decision(detail: Mapping[str, Any]) -> str:
     """Return an event's own fields in words: the rule it followed, the successor, probabilities, the model asked."""
     parts = [f"{_WORDS.get(name, name.replace('_', ' '))} {_short(detail[name])}" for name in detail if detail[name]]
-    return ", ".join(parts)
+    return "\n".join(parts)
 
 
 #: What a field of an event is called in a sentence.

@@ -41,7 +41,7 @@ async def status(core: Core, profile: str) -> StatusReply:
 async def _service_status(core: Core) -> StatusReply:
     """What the closed profiles hold is known from when they were closed: nothing is opened for this."""
     base, opened = await _base(core), core.profiles.opened()
-    complete = min((core.complete(one) for one in opened), default=core.reader.passed)
+    complete = await core.in_thread(lambda: min(map(core.complete, opened), default=core.reader.passed))
     counts = await core.in_thread(core.directory.counts)
     counts.update(await core.in_thread(lambda: {one.name: counts_of(one) for one in opened}))
     work = [item for one in opened for item in await _work(core, one, counts[one.name])]

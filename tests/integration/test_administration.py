@@ -37,7 +37,7 @@ class Moody:
     def embed_query(self, text: str) -> bytes:
         """Return the vector of a text."""
         raw = np.frombuffer(hashlib.sha256(text.encode()).digest()[:8], dtype=np.uint8).astype("<f4") + 1
-        return (raw / np.linalg.norm(raw)).astype("<f4").tobytes()
+        return bytes((raw / np.linalg.norm(raw)).astype("<f4").tobytes())
 
 
 @asynccontextmanager
