@@ -32,7 +32,6 @@ __all__ = [
     "RefusedError",
     "UmbrielError",
     "UnavailableError",
-    "error_for",
 ]
 
 
@@ -115,24 +114,3 @@ class AlreadyRunningError(UmbrielError):
     """A second server on one data directory, or a port that is taken."""
 
     code = "already_running"
-
-
-_BY_CODE: dict[str, type[UmbrielError]] = {
-    error.code: error
-    for error in (
-        InvalidInputError,
-        NotFoundError,
-        RefusedError,
-        ConflictError,
-        UnavailableError,
-        LogFullError,
-        DamagedError,
-        MismatchError,
-        AlreadyRunningError,
-    )
-}
-
-
-def error_for(code: str) -> type[UmbrielError]:
-    """Return the error class of a wire ``code``; unknown codes are the base class."""
-    return _BY_CODE.get(code, UmbrielError)

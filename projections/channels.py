@@ -20,7 +20,7 @@ __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
 _MEMORY_KINDS = frozenset({"fact", "event", "instruction", "task"})
 _MESSAGE = frozenset({"message"})
-_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword")
+_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword", "message_neighbour")
 _SCALES = {"vector": "vector", "message_vector": "vector", "keyword": "keyword", "message_keyword": "keyword"}
 # What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
 _MARGIN = 16
@@ -105,7 +105,7 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = _scope(ledger, request.contact)
+    scope = _scope(ledger, request.contact, request.within)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
@@ -127,14 +127,14 @@ def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
     return bool(kinds & searched)
 
 
-def _scope(ledger: Ledger, contact: str) -> _Scope:
+def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scope:
     if contact == "*":
         return _Scope(contact, (), None, None, None)
     if not contact and not ledger.has_contacts():
         return _Scope(contact, (), (None,), None, None)
-    linked = ledger.linked(contact) if contact else ()
+    linked = ledger.linked(contact, within=within) if contact else ()
     tokens = frozenset({AGENT_TOKEN, *map(contact_token, linked)})
-    return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact))
+    return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact, within=within))
 
 
 def _keys(

@@ -77,10 +77,10 @@ def switch(root: Path, generations: Mapping[str, str]) -> None:
 
 
 def prune(root: Path, generations: Mapping[str, str]) -> None:
-    """Remove the files of every generation but these."""
+    """Remove the files of every generation before these; a later one is being made."""
     for view in VIEWS:
         for path in (root / view).glob("g[0-9]*"):
-            if path.name != generations[view]:
+            if path.name < generations[view]:
                 shutil.rmtree(path, ignore_errors=True)
 
 

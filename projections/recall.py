@@ -7,8 +7,9 @@ from datetime import datetime
 from itertools import islice
 
 from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
-from projections.fusion import Fused, confidence_factor, fuse, reciprocal_rank, score_sum
+from projections.fusion import Fused, Fusion, confidence_factor, fuse, reciprocal_rank, score_sum
 from projections.ledger import LiveItem
+from projections.neighbours import with_neighbours
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 
@@ -33,8 +34,9 @@ def recall(
     InvalidInputError for a channel or kind that does not exist.
     """
     planned = plan(views.ledger, request, settings, now)
-    gathered = gather(views, planned, request, embed_query, now)
-    fused = _fuse(gathered, settings)
+    method = _method(settings)
+    gathered = with_neighbours(views, planned, gather(views, planned, request, embed_query, now), method, now)
+    fused = _fuse(gathered, method)
     relevant = (
         one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
     )
@@ -62,10 +64,13 @@ def _filled(
     return [RecallHit(item=item, score=0.0, relevance=0.0, channels=(how,)) for how, item in found]
 
 
-def _fuse(gathered: Gathered, settings: RecallSettings) -> list[Fused]:
-    method = (
-        score_sum(settings.scale_depth) if settings.fusion == "score_sum" else reciprocal_rank(settings.rank_constant)
-    )
+def _method(settings: RecallSettings) -> Fusion:
+    if settings.fusion == "score_sum":
+        return score_sum(settings.scale_depth)
+    return reciprocal_rank(settings.rank_constant)
+
+
+def _fuse(gathered: Gathered, method: Fusion) -> list[Fused]:
     factors = {id_: _factor(item) for id_, item in gathered.items.items()}
     positions = {id_: item.position for id_, item in gathered.items.items()}
     return fuse(gathered.channels, method, factors=factors, positions=positions)
@@ -89,6 +94,8 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
     match channel:
         case "vector" | "message_vector":
             return vector_relevance(score)
+        case "message_neighbour":
+            return 0.0  # what stands beside an answer is not shown to be one
         case "key":
             return score * matched_share(request.text, item.key)
         case _:

@@ -30,8 +30,10 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     key: Channel = Channel(0.75)
     vector: Channel = Channel(0.5)
     keyword: Channel = Channel(0.5)
-    message_vector: Channel = Channel(0.45)
-    message_keyword: Channel = Channel(0.45)
+    message_vector: Channel = Channel(0.36)
+    message_keyword: Channel = Channel(0.36)
+    #: a message gains this part of the evidence of the one before and the one after it
+    message_neighbour: Channel = Channel(0.25)
     #: largest part of the results that may be messages while memories are left
     message_share: float = 1.0
 
@@ -45,6 +47,7 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             keyword=Channel(1.0, 15),
             message_vector=Channel(0.5),
             message_keyword=Channel(0.5, 15),
+            message_neighbour=Channel(0.0),
         )
 
 
@@ -62,6 +65,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     limit: int = 10
     min_score: float = 0.0
+    #: contacts that may be heard beside the one asked for when they are linked with it; None is all of them
+    within: frozenset[str] | None = None
     #: places left over that memories used lately or often may take; none while ``min_score`` is above 0
     fill: int = 0
 

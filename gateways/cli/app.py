@@ -15,6 +15,7 @@ from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.ingest import ingest
+from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.serve import serve
 from gateways.cli.writes import forget, rebuild, remember
@@ -50,6 +51,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+app.add_typer(principal, name="principal", rich_help_panel="Maintain")
 app.command(
     "bench",
     rich_help_panel="Maintain",

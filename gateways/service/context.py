@@ -14,6 +14,7 @@ from eventsourcing.application import Application
 
 from domain.envelope import Actor
 from domain.errors import UnavailableError
+from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Settings
@@ -44,10 +45,19 @@ def counts_of(profile: OpenProfile) -> ProfileCounts:
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """An authenticated principal; its type comes from its grant, never from a payload."""
+    """An authenticated principal; its type comes from its grant, never from a payload.
+
+    ``reach`` is what it may touch in the profile of the request at hand; nothing before that is decided.
+    """
 
     principal: str
     type: Literal["person", "agent"]
+    reach: Reach = Reach()
+    grants: tuple[Grant, ...] = ()
+
+    def within(self, profile: str) -> Reach:
+        """Return what the caller may touch in any profile."""
+        return reach(Principal(self.principal, self.type, self.grants), profile)
 
     def context(self) -> Context:
         """Return the context of a command given now."""
@@ -120,7 +130,8 @@ class Core:
         return profile.views.position if profile.views.stopped else self.reader.passed
 
     def complete(self, profile: OpenProfile) -> int:
-        """Return the position up to which nothing live waits for its embedding."""
+        """Return the position up to which nothing live waits for its embedding, in the views that are fed now."""
+        profile = self.profiles.current(profile)
         ledger = profile.views.ledger
         complete = ledger.complete_position()
         return self.applied(profile) if complete >= ledger.position else complete

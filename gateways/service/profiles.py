@@ -61,6 +61,7 @@ class Profiles:
         self._keep = keep
         self._open: OrderedDict[str, OpenProfile] = OrderedDict()
         self._turns: dict[str, asyncio.Lock] = {}
+        self._rebuilds: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         #: called in a thread with a profile whose views are about to be closed
         self.closing: list[Callable[[OpenProfile], None]] = []
@@ -92,6 +93,13 @@ class Profiles:
 
     def _turn(self, name: str) -> asyncio.Lock:
         return self._turns.setdefault(name, asyncio.Lock())
+
+    def rebuild_turn(self, name: str) -> asyncio.Lock:
+        """Return the lock that lets one rebuild of a profile happen at a time.
+
+        A second one would take the same generation's name, and have its files pruned by the first.
+        """
+        return self._rebuilds.setdefault(name, asyncio.Lock())
 
     async def _follow(self, profile: OpenProfile) -> None:
         try:
@@ -171,7 +179,8 @@ class Profiles:
     async def replace(self, name: str, views: ViewSet, generations: Mapping[str, str]) -> int:
         """Serve ``views`` instead of a profile's present ones, once they have caught up; returns events applied.
 
-        Nobody applies events meanwhile. Requests that hold the old views finish with them; their files go
+        Nobody applies events meanwhile. Raises DamagedError, and serves the present ones on, when one of the new
+        views has stopped. Requests that hold the old views finish with them; their files go
         when the last one has.
         """
         async with self._turn(name):
@@ -180,6 +189,7 @@ class Profiles:
             old = self._open.get(name)
             async with old.lock if old else replacement.lock:
                 count = await self.catch_up(replacement, views)
+                _check_whole(name, views)
                 await asyncio.to_thread(switch, replacement.root, generations)
                 self._open[name] = replacement
             self._in_background(self._retire(old, replacement.root, generations))
@@ -196,20 +206,29 @@ class Profiles:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def current(self, profile: OpenProfile) -> OpenProfile:
+        """Return what is fed in the place of a lent profile: itself, or what has replaced it since."""
+        return self._open.get(profile.name, profile)
+
     def opened(self) -> list[OpenProfile]:
         """Return the profiles open now."""
         return list(self._open.values())
 
     async def _close_idle(self) -> None:
         while len(self._open) > self._keep:
-            idle = next((p for p in self._open.values() if not p.users and not p.lock.locked()), None)
+            idle = next((p for p in self._open.values() if _is_idle(p)), None)
             if idle is None:
                 return
-            # Whoever wants it meanwhile waits until its files are let go, and opens them anew.
+            # In its turn: opened again while it still closes, its files would have two writers.
             async with self._turn(idle.name):
-                if self._open.get(idle.name) is idle and not idle.users:
-                    del self._open[idle.name]
+                if self._open.get(idle.name) is not idle or not _is_idle(idle):
+                    continue
+                del self._open[idle.name]
+                try:
                     await asyncio.to_thread(self._close_one, idle)
+                except (UmbrielError, OSError) as error:
+                    # Whoever is served now has nothing to do with it; opening it again reads what was committed.
+                    _log.warning("profile_not_closed", profile=idle.name, reason=str(error))
 
     def _close_one(self, profile: OpenProfile) -> None:
         for hook in self.closing:
@@ -226,3 +245,14 @@ class Profiles:
             _, profile = self._open.popitem()
             async with profile.lock:
                 await asyncio.to_thread(self._close_one, profile)
+
+
+def _is_idle(profile: OpenProfile) -> bool:
+    return not profile.users and not profile.lock.locked()
+
+
+def _check_whole(name: str, views: ViewSet) -> None:
+    for view, reason in views.stopped.items():
+        raise DamagedError(
+            f"the new {view} view of {name} has stopped; the present one stays", expected="a whole view", found=reason
+        )

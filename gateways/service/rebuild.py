@@ -34,18 +34,8 @@ async def rebuild(core: Core, profile: str, request: RebuildRequest) -> RebuildR
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
     started = time.monotonic()
-    opened = await core.profiles.detached(profile)
-    generation = next_generation(opened.root)
-    fresh = dict.fromkeys(VIEWS, generation)
-    views = await asyncio.to_thread(ViewSet, opened.root, fresh, opened.indexing)
-    events = 0
-    try:
-        events += await core.profiles.catch_up(opened, views)
-        await asyncio.to_thread(views.keywords.optimize)
-        events += await core.profiles.replace(profile, views, fresh)
-    except BaseException:
-        await asyncio.to_thread(views.close)
-        raise
+    async with core.profiles.rebuild_turn(profile):
+        views, generation, events = await _replaced(core, profile)
     core.worker.wake(profile)
     _log.info("rebuilt", profile=profile, generation=generation, events=events)
     return RebuildReply(
@@ -55,3 +45,18 @@ async def rebuild(core: Core, profile: str, request: RebuildRequest) -> RebuildR
         position=core.positions.show(views.position),
         verified=not views.stopped,
     )
+
+
+async def _replaced(core: Core, profile: str) -> tuple[ViewSet, str, int]:
+    opened = await core.profiles.detached(profile)
+    generation = next_generation(opened.root)
+    fresh = dict.fromkeys(VIEWS, generation)
+    views = await asyncio.to_thread(ViewSet, opened.root, fresh, opened.indexing)
+    try:
+        events = await core.profiles.catch_up(opened, views)
+        await asyncio.to_thread(views.keywords.optimize)
+        events += await core.profiles.replace(profile, views, fresh)
+    except BaseException:
+        await asyncio.to_thread(views.close)
+        raise
+    return views, generation, events

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -10,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from domain.errors import NotFoundError
+from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
-from gateways.service.context import Core, counts_of
+from gateways.service.context import Caller, Core, counts_of
 from gateways.service.profiles import OpenProfile
 from projections.directory import ProfileCounts
 from projections.generations import View
@@ -27,10 +28,10 @@ _LISTED = 20
 _LISTED_IN_ALL = 200
 
 
-async def status(core: Core, profile: str) -> StatusReply:
+async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) -> StatusReply:
     """Return one profile's positions and work, or with profile ``_`` the whole service's."""
     if profile == SERVICE:
-        return await _service_status(core)
+        return await _service_status(core, caller, refused)
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -38,23 +39,54 @@ async def status(core: Core, profile: str) -> StatusReply:
         return await _profile_status(core, opened)
 
 
-async def _service_status(core: Core) -> StatusReply:
-    """What the closed profiles hold is known from when they were closed: nothing is opened for this."""
-    base, opened = await _base(core), core.profiles.opened()
-    complete = await core.in_thread(lambda: min(map(core.complete, opened), default=core.reader.passed))
-    counts = await core.in_thread(core.directory.counts)
-    counts.update(await core.in_thread(lambda: {one.name: counts_of(one) for one in opened}))
-    work = [item for one in opened for item in await _work(core, one, counts[one.name])]
+async def _service_status(core: Core, caller: Caller, refused: int) -> StatusReply:
+    """Return positions of the log, and what is outstanding in the profiles that the caller reads whole.
+
+    What the closed profiles hold is known from when they were closed: nothing is opened for this.
+    """
+    base = await _base(core)
+    counts, opened = await _counts(core, caller)
+    complete = [core.reader.passed, *[one.complete for one in opened.values()]]
+    work = [item for one in opened.values() for item in one.work]
     return msgspec.structs.replace(
         base,
-        complete=core.positions.show(min(complete, core.reader.passed)),
+        complete=core.positions.show(min(complete)),
         pending=sum(one.pending for one in counts.values()),
         failed=sum(one.failed for one in counts.values()),
-        profiles=len(await core.in_thread(core.directory.profiles)),
+        profiles=sum(_is_granted(caller, one.name) for one in await core.in_thread(core.directory.profiles)),
         views_bytes=sum(one.bytes for one in counts.values()),
-        resident_bytes=sum(one.views.vectors.resident_bytes for one in opened),
+        resident_bytes=sum(one.resident for one in opened.values()),
         work=work[:_LISTED_IN_ALL],
+        refused=refused if caller.reach.admin else 0,
     )
+
+
+class _Open(msgspec.Struct, frozen=True):
+    """What an open profile says of itself."""
+
+    counts: ProfileCounts
+    complete: int
+    resident: int
+    work: list[WorkItem]
+
+
+async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts], dict[str, _Open]]:
+    """Return what every profile holds that the caller reads whole, and more of those that are open."""
+    kept = await core.in_thread(core.directory.counts)
+    opened: dict[str, _Open] = {}
+    for one in core.profiles.opened():
+        if caller.within(one.name).limited:
+            continue
+        # Closed for having been idle since the list was made, what was kept of it is right.
+        with suppress(UnavailableError):
+            opened[one.name] = await core.in_thread(partial(_look, core, one))
+    counts = {name: held for name, held in kept.items() if not caller.within(name).limited}
+    return counts | {name: one.counts for name, one in opened.items()}, opened
+
+
+def _look(core: Core, opened: OpenProfile) -> _Open:
+    counts = counts_of(opened)
+    return _Open(counts, core.complete(opened), opened.views.vectors.resident_bytes, _work(core, opened, counts))
 
 
 async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
@@ -82,7 +114,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         profiles=1,
         views_bytes=counts.bytes,
         resident_bytes=resident,
-        work=await _work(core, opened, counts),
+        work=await core.in_thread(lambda: _work(core, opened, counts)),
     )
 
 
@@ -114,17 +146,16 @@ async def _lag_seconds(core: Core, passed: int, last: int) -> float:
     return round(max(0.0, (datetime.now(UTC) - waiting[0].recorded_at).total_seconds()), 3) if waiting else 0.0
 
 
-async def _work(core: Core, opened: OpenProfile, counts: ProfileCounts) -> list[WorkItem]:
+def _work(core: Core, opened: OpenProfile, counts: ProfileCounts) -> list[WorkItem]:
     """List a profile's outstanding work: stopped views first, then what failed, then what waits."""
     show, views = core.positions.show, opened.views
     running: dict[str, View] = {"ledger": views.ledger, "vectors": views.vectors, "keywords": views.keywords}
     items = [
         WorkItem(profile=opened.name, state="stopped", work=name, position=show(running[name].position), reason=reason)
-        for name, reason in views.stopped.items()
+        for name, reason in list(views.stopped.items())
     ]
     asked: list[tuple[Literal["failed", "pending"], int]] = [("failed", counts.failed), ("pending", counts.pending)]
     for state, count in asked:
-        found = await core.in_thread(partial(views.ledger.pending_embeddings, _LISTED, state=state)) if count else []
         items += [
             WorkItem(
                 profile=opened.name,
@@ -133,28 +164,29 @@ async def _work(core: Core, opened: OpenProfile, counts: ProfileCounts) -> list[
                 position=show(one.position),
                 reason=one.reason,
             )
-            for one in found
+            for one in (views.ledger.pending_embeddings(_LISTED, state=state) if count else [])
         ]
-    given_up = await core.in_thread(lambda: core.directory.failed_work(opened.name))
-    items += [
-        WorkItem(profile=opened.name, state="failed", work=one.work, position="", reason=one.reason)
-        for one in given_up[:_LISTED]
-    ]
     return items
 
 
-async def profiles(core: Core) -> ProfilesReply:
-    """Return every profile with what it holds; closed ones are not opened for it."""
-    records, counts = await core.in_thread(lambda: (core.directory.profiles(), core.directory.counts()))
-    opened = core.profiles.opened()
-    counts.update(await core.in_thread(lambda: {one.name: counts_of(one) for one in opened}))
-    names = {one.name for one in opened}
+def _is_granted(caller: Caller, profile: str) -> bool:
+    reads = caller.within(profile).reads
+    return reads is None or bool(reads)
+
+
+async def profiles(core: Core, caller: Caller) -> ProfilesReply:
+    """Return every profile the caller may read, with what it holds where the grant is for all contacts.
+
+    Closed profiles are not opened for it.
+    """
+    records = [one for one in await core.in_thread(core.directory.profiles) if _is_granted(caller, one.name)]
+    counts, opened = await _counts(core, caller)
     return ProfilesReply(
         profiles=[
             ProfileInfo(
                 name=record.name,
                 created_at=record.created_at,
-                open=record.name in names,
+                open=record.name in opened,
                 **msgspec.structs.asdict(counts.get(record.name, ProfileCounts())),
             )
             for record in records

@@ -53,18 +53,24 @@ _NAMES = msgspec.json.Decoder(tuple[str, ...])
 _SETTINGS = msgspec.json.Decoder(ProfileSettings)
 
 
-def group_of(db: sqlite3.Connection, contact: str) -> tuple[str, ...]:
-    """Return a contact and, after it, everyone it is linked with, directly or through others."""
-    if not contact:
+def group_of(db: sqlite3.Connection, contact: str, within: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Return a contact and, after it, everyone it is linked with, directly or through others.
+
+    Of the others only those ``within`` are returned, where it is given: a link widens nobody's grant.
+    """
+    if not contact or within == frozenset():
         return (contact,)
-    return (contact, *(row[0] for row in db.execute(_GROUP, (contact, contact))))
+    others = (row[0] for row in db.execute(_GROUP, (contact, contact)))
+    return (contact, *(one for one in others if within is None or one in within))
 
 
-def grouped(db: sqlite3.Connection, scopes: Iterable[str | None]) -> dict[str | None, int]:
+def grouped(
+    db: sqlite3.Connection, scopes: Iterable[str | None], within: frozenset[str] | None = None
+) -> dict[str | None, int]:
     """Return every scope that some are read with, and the place of the first one that brought it in."""
     places: dict[str | None, int] = {}
     for place, scope in enumerate(scopes):
-        for member in (None,) if scope is None else group_of(db, scope):
+        for member in (None,) if scope is None else group_of(db, scope, within):
             places.setdefault(member, place)
     return places
 
@@ -74,10 +80,10 @@ class ContactQueries:
 
     _store: Store
 
-    def linked(self, contact: str) -> tuple[str, ...]:
-        """Return a contact and, after it, everyone it is linked with, directly or through others."""
+    def linked(self, contact: str, *, within: frozenset[str] | None = None) -> tuple[str, ...]:
+        """Return a contact and, after it, everyone it is linked with (those ``within``), directly or through others."""
         with self._store.read() as db:
-            return group_of(db, contact)
+            return group_of(db, contact, within)
 
     def links(self, contact: str) -> list[str]:
         """Return the contacts that one is linked to directly."""

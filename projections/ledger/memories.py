@@ -59,18 +59,25 @@ class MemoryQueries:
         return [rows.history(row) for row in found]
 
     def by_key(
-        self, folded_key: str, scopes: Sequence[str | None], kind: str | None = None, *, now: datetime
+        self,
+        folded_key: str,
+        scopes: Sequence[str | None],
+        kind: str | None = None,
+        *,
+        now: datetime,
+        within: frozenset[str] | None = None,
     ) -> MemoryRecord | None:
         """Return the newest live memory under a folded key in the first of the scopes that has one, or None.
 
-        A contact stands for all it is linked with; among several of those, what a person stated comes first.
+        A contact stands for all it is linked with (those ``within``, where given); among several of those, what a
+        person stated comes first.
         """
         if not folded_key:
             return None
         condition = f"m.folded_key = ? AND {_IN_SCOPES} AND {_LIVE} AND (? IS NULL OR m.kind = ?)"
         sql = f"{rows.MEMORY} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
         with self._store.read() as db:
-            places = grouped(db, scopes)
+            places = grouped(db, scopes, within)
             several = len(places) > len(scopes)
             parameters = (folded_key, *_scope_parameters(places), micros(now), kind, kind)
             found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
@@ -87,6 +94,7 @@ class MemoryQueries:
         cursor: str = "",
         limit: int = 50,
         as_of: AsOf | None = None,
+        within: frozenset[str] | None = None,
     ) -> Page:
         """Return a page of memories, newest first, of a contact (and all it is linked with) and agent-wide.
 
@@ -108,7 +116,7 @@ class MemoryQueries:
         sql = f"{rows.MEMORY} WHERE {' AND '.join(conditions)} ORDER BY m.position DESC LIMIT ?"
         with self._store.read() as db:
             if contact != "*":
-                parameters.extend(_scope_parameters(grouped(db, (contact or None, None))))
+                parameters.extend(_scope_parameters(grouped(db, (contact or None, None), within)))
             found = db.execute(sql, (*parameters, limit + 1)).fetchall()
         entries = [rows.memory(row) for row in found[:limit]]
         return Page(entries, _cursor(entries[-1].position) if len(found) > limit and entries else "")

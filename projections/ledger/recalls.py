@@ -39,6 +39,15 @@ SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY last DESC, po
 UNION SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY count DESC, position DESC LIMIT 200)
 """
 
+_NEIGHBOURS = """
+SELECT m.id,
+  (SELECT id FROM messages WHERE session = m.session AND position < m.position AND forgotten = 0
+    ORDER BY position DESC LIMIT 1),
+  (SELECT id FROM messages WHERE session = m.session AND position > m.position AND forgotten = 0
+    ORDER BY position LIMIT 1)
+FROM messages m WHERE m.id IN (SELECT value FROM json_each(?))
+"""
+
 
 class RecallQueries:
     """Reads of conversations, messages and liveness; part of `Ledger`."""
@@ -110,6 +119,12 @@ class RecallQueries:
             found = db.execute(sql, (rows.array(ids),)).fetchall()
         return {row[0]: rows.message(row) for row in found}
 
+    def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return for each of these messages the one before and the one after it in its session, if there are."""
+        with self._store.read() as db:
+            found = db.execute(_NEIGHBOURS, (rows.array(ids),)).fetchall()
+        return {id_: tuple(near for near in (before, after) if near) for id_, before, after in found}
+
     def session_messages(
         self, session: str, *, before: int | None = None, limit: int = 10, oldest_first: bool = False
     ) -> list[MessageRecord]:
@@ -139,14 +154,14 @@ class RecallQueries:
         """Return the sessions without a contact, oldest first."""
         return self.sessions_of("")
 
-    def session_tokens(self, contact: str) -> frozenset[str]:
+    def session_tokens(self, contact: str, *, within: frozenset[str] | None = None) -> frozenset[str]:
         """Return the index filter tokens of the sessions of a contact and all it is linked with.
 
         The empty contact has those without one.
         """
         sql = "SELECT token FROM conversations WHERE contact IN (SELECT value FROM json_each(?))"
         with self._store.read() as db:
-            found = db.execute(sql, (rows.array(group_of(db, contact)),)).fetchall()
+            found = db.execute(sql, (rows.array(group_of(db, contact, within)),)).fetchall()
         return frozenset(row[0] for row in found)
 
     def has_contacts(self) -> bool:

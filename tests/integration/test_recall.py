@@ -87,7 +87,14 @@ def test_nothing_in_nothing_out(profile: Profile) -> None:
         results=[],
         position=0,
         truncated=False,
-        channels={"key": [], "vector": [], "keyword": [], "message_vector": [], "message_keyword": []},
+        channels={
+            "key": [],
+            "vector": [],
+            "keyword": [],
+            "message_vector": [],
+            "message_keyword": [],
+            "message_neighbour": [],
+        },
     )
     assert profile.embedded == []
 

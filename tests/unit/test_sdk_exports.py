@@ -16,6 +16,7 @@ EXPORTS = [
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
+    "GrantSpec",
     "HistoryEvent",
     "HistoryReply",
     "IngestReply",
@@ -29,6 +30,9 @@ EXPORTS = [
     "MessageOutcome",
     "MismatchError",
     "NotFoundError",
+    "PrincipalInfo",
+    "PrincipalSecret",
+    "PrincipalsReply",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",
@@ -72,6 +76,10 @@ VERBS = [
     "list_contacts",
     "settings",
     "retry",
+    "principal_add",
+    "principal_list",
+    "principal_revoke",
+    "principal_rotate",
 ]
 
 

@@ -23,6 +23,7 @@ from umbriel._errors import (
 from umbriel._split import sequence_of
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
 from umbriel.client import Umbriel
+from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
 from umbriel.types import (
     ChannelHit,
     ErrorReply,
@@ -61,6 +62,7 @@ __all__ = [
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
+    "GrantSpec",
     "HistoryEvent",
     "HistoryReply",
     "IngestReply",
@@ -74,6 +76,9 @@ __all__ = [
     "MessageOutcome",
     "MismatchError",
     "NotFoundError",
+    "PrincipalInfo",
+    "PrincipalSecret",
+    "PrincipalsReply",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",

@@ -423,6 +423,7 @@ class StatusReply(_Reply, frozen=True):
     committed_at: datetime | None = None
     commit_seconds: float = 0.0
     work: list[WorkItem] = []
+    refused: int = 0
 
 
 class RebuildRequest(_Wire, frozen=True):

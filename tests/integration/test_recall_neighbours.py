@@ -1,0 +1,67 @@
+"""Recall: what stands beside a matching message is heard as well, and only there."""
+
+from __future__ import annotations
+
+import msgspec
+
+from projections.recall import RecallSettings
+from projections.recall_types import Channel
+from tests.integration.test_recall import BLUE, Profile, profile
+
+__all__ = ["profile"]
+
+WITHOUT = msgspec.structs.replace(RecallSettings(), message_neighbour=Channel(0.0))
+ALONE = frozenset({"message_keyword", "message_neighbour"})
+
+
+def test_an_answer_beside_the_question_is_found(profile: Profile) -> None:
+    """The reply shares no word with the query; it is found beside the line that does, and says through what."""
+    asked = profile.say("what is the name of your dog")
+    reply = profile.say("she is called Luna")
+    profile.say("filler one", session="s2")
+    profile.feed()
+    assert reply not in profile.ids("name of the dog", channels=frozenset({"message_keyword"}))
+    answer = profile.ask("name of the dog", channels=ALONE)
+    assert [hit.item.id for hit in answer.results] == [asked, reply]
+    (found,) = answer.results[1].channels
+    assert (found.channel, found.rank) == ("message_neighbour", 1)
+    assert answer.results[1].relevance == 0.0
+
+
+def test_neighbours_end_with_the_session(profile: Profile) -> None:
+    """The last line of one session and the first of the next are not neighbours."""
+    profile.say("the dog barks", session="s1")
+    stranger = profile.say("she is called Luna", session="s2")
+    profile.feed()
+    assert stranger not in profile.ids("dog", channels=ALONE)
+
+
+def test_a_forgotten_neighbour_is_passed_over(profile: Profile) -> None:
+    """A forgotten line is not heard; the next one that stands is the neighbour then."""
+    profile.say("the dog barks")
+    gone = profile.say("she is called Luna")
+    standing = profile.say("and the cat is Tom")
+    profile.log.forget_message(gone)
+    profile.feed()
+    ids = profile.ids("dog", channels=ALONE)
+    assert gone not in ids
+    assert standing in ids
+
+
+def test_a_fitting_memory_stays_above_a_message_with_fitting_neighbours(profile: Profile) -> None:
+    """Neighbours of full evidence do not lift a message of full evidence above a memory of full evidence."""
+    for line in ("blue sky one", "blue sky two", "blue sky three"):
+        profile.say(line, BLUE)
+    memory = profile.state("blue sky", BLUE)
+    profile.feed()
+    assert profile.ids("blue sky")[0] == memory
+
+
+def test_neighbours_can_be_switched_off(profile: Profile) -> None:
+    """Weight 0 leaves the channel out."""
+    profile.say("the dog barks")
+    reply = profile.say("she is called Luna")
+    profile.feed()
+    answer = profile.ask("dog", settings=WITHOUT, channels=frozenset({"message_keyword"}))
+    assert reply not in [hit.item.id for hit in answer.results]
+    assert "message_neighbour" not in answer.channels
