@@ -64,6 +64,29 @@ def test_links_are_transitive_and_end_with_the_link(profile: Profile) -> None:
     assert profile.ledger.linked("b") == ("b", "c")
 
 
+def test_a_link_brings_in_only_whom_the_caller_may_read(profile: Profile) -> None:
+    """Every read that a link widens can be kept within some contacts; the one asked for is never left out."""
+    own = {name: profile.state(f"The parcel of {name}", BLUE, key="parcel", scope=name) for name in ("a", "b", "c")}
+    for pair in (("a", "b"), ("b", "c")):
+        _link(profile.log, *pair)
+    for name in own:
+        profile.log.contact(f"s-{name}", name)
+    profile.feed()
+    ledger, may = profile.ledger, frozenset({"a", "c"})
+    assert ledger.linked("a", within=may) == ("a", "c")
+    assert ledger.linked("a", within=frozenset()) == ("a",)
+    assert ledger.session_tokens("a", within=may) == {session_token("s-a"), session_token("s-c")}
+    listed = ledger.list_memories(contact="a", now=NOW, within=may).entries
+    assert {one.id for one in listed} == {own["a"], own["c"]}
+    for within, answer in ((None, "c"), (may, "c"), (frozenset({"b"}), "b"), (frozenset[str](), "a")):
+        found = ledger.by_key("parcel", ["a", None], now=NOW, within=within)
+        assert found is not None
+        assert found.id == own[answer]
+        query = RecallQuery(text="parcel", contact="a", within=within)
+        hits = recall(profile, query, embed_query=lambda _: BLUE, now=NOW).results
+        assert [hit.item.id for hit in hits] == [own[answer]]
+
+
 def test_a_ring_of_links_ends(profile: Profile) -> None:
     """Links in a ring are one person, and one link less still is."""
     for pair in itertools.combinations(("a", "b", "c"), 2):
