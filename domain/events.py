@@ -15,11 +15,14 @@ import msgspec
 
 from domain.errors import DamagedError
 from domain.kinds import Kind, Source
+from domain.settings import ProfileSettings
 
 __all__ = [
     "TOPICS",
     "AccessCounted",
     "ContactSet",
+    "ContactsLinked",
+    "ContactsUnlinked",
     "ContradictionNoted",
     "EmbeddingComputed",
     "EmbeddingFailed",
@@ -41,6 +44,7 @@ __all__ = [
     "MessageRecorded",
     "ProfileCreated",
     "RecallServed",
+    "SettingsChanged",
     "decode_event",
     "upcaster",
 ]
@@ -75,6 +79,30 @@ class ProfileCreated(Event, frozen=True):
     TOPIC = "profile.created"
     name: str
     encrypted: bool = True
+
+
+class SettingsChanged(Event, frozen=True):
+    """The profile's settings are these from now on, all of them; ``version`` counts changes from 1."""
+
+    TOPIC = "profile.settings_changed"
+    version: int
+    settings: ProfileSettings
+
+
+class ContactsLinked(Event, frozen=True):
+    """Two contacts are one person; ``first`` sorts before ``second``."""
+
+    TOPIC = "profile.contacts_linked"
+    first: str
+    second: str
+
+
+class ContactsUnlinked(Event, frozen=True):
+    """The link between two contacts was taken back."""
+
+    TOPIC = "profile.contacts_unlinked"
+    first: str
+    second: str
 
 
 # -- conversations and messages -----------------------------------------------------------------

@@ -12,6 +12,7 @@ __all__ = [
     "Source",
     "agent_scope",
     "contact_scope",
+    "contacts_scope",
     "conversation_scope",
     "fold_kind",
     "profile_scope",
@@ -64,6 +65,15 @@ def conversation_scope(session: str) -> str:
 def contact_scope(contact: str) -> str:
     """Key scope of a contact as written: its explicit memories."""
     return f"contact:{contact}"
+
+
+def contacts_scope(first: str, second: str) -> str:
+    """Key scope of a link: a key of the pair's own, which goes when either of the two is erased.
+
+    One event has one key, and under the key of only one contact the other's name would outlive its erasure.
+    """
+    one, other = sorted((first, second))
+    return f"contacts:{len(one)}:{one}:{other}"
 
 
 def agent_scope() -> str:

@@ -65,9 +65,13 @@ class Views(Protocol):
 
 
 class _Scope(msgspec.Struct, frozen=True):
-    """Who may be heard: contacts of memories, and filter tokens of both; None is everyone."""
+    """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
+
+    ``linked`` is the contact asked for and all it is linked with, empty without a contact.
+    """
 
     contact: str
+    linked: tuple[str, ...]
     contacts: tuple[str | None, ...] | None
     memories: frozenset[str] | None
     messages: frozenset[str] | None
@@ -76,7 +80,7 @@ class _Scope(msgspec.Struct, frozen=True):
         """Whether the item is in scope in the snapshot it was read from."""
         if self.contact == "*":
             return True
-        return item.contact == self.contact or (item.kind != "message" and not item.contact)
+        return item.contact in (self.linked or ("",)) or (item.kind != "message" and not item.contact)
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -101,7 +105,7 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = _scope(ledger, request.contact)
+    scope = _scope(ledger, request.contact, request.within)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
@@ -123,14 +127,14 @@ def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
     return bool(kinds & searched)
 
 
-def _scope(ledger: Ledger, contact: str) -> _Scope:
+def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scope:
     if contact == "*":
-        return _Scope(contact, None, None, None)
+        return _Scope(contact, (), None, None, None)
     if not contact and not ledger.has_contacts():
-        return _Scope(contact, (None,), None, None)
-    tokens = frozenset({AGENT_TOKEN, contact_token(contact or None)})
-    contacts = (contact, None) if contact else (None,)
-    return _Scope(contact, contacts, tokens, ledger.session_tokens(contact))
+        return _Scope(contact, (), (None,), None, None)
+    linked = ledger.linked(contact, within=within) if contact else ()
+    tokens = frozenset({AGENT_TOKEN, *map(contact_token, linked)})
+    return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact, within=within))
 
 
 def _keys(
@@ -173,7 +177,7 @@ def gather(views: Views, planned: Plan, request: RecallQuery, embed: Embed, now:
     searches = _searches(views, planned, request.text, embed)
     while True:
         ids = dict.fromkeys(hit.id for hits in (planned.keys, *(s.hits for s in searches)) for hit in hits)
-        seen = views.ledger.live(list(ids), now)
+        seen = views.ledger.live(list(ids), now, linked=planned.scope.linked)
         items = {id_: item for id_, item in seen.items.items() if planned.scope.allows(item)}
         grown = [search.refill(items) for search in searches]
         if not any(grown):
@@ -194,7 +198,7 @@ def fill(
     """Return live memories in scope that were used lately or often and are not ``taken``, best first."""
     fillers = views.ledger.fillers(now=now, scopes=planned.scope.contacts, kinds=planned.kinds & _MEMORY_KINDS)
     candidates = [one for one in ranked(fillers, now) if one.id not in taken][:places]
-    items = views.ledger.live([one.id for one in candidates], now).items
+    items = views.ledger.live([one.id for one in candidates], now, linked=planned.scope.linked).items
     return [
         (Found("fill", rank, one.score, 0.0), items[one.id])
         for rank, one in enumerate(candidates, 1)

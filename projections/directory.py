@@ -15,7 +15,7 @@ from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UnavailableError
 from domain.events import ProfileCreated
 
-__all__ = ["Directory", "FailedWork", "ProfileRecord"]
+__all__ = ["Directory", "FailedWork", "ProfileCounts", "ProfileRecord"]
 
 _SCHEMA_VERSION = 1
 _BUSY_SECONDS = 10.0
@@ -28,6 +28,10 @@ CREATE TABLE IF NOT EXISTS incarnation (one INTEGER PRIMARY KEY CHECK (one = 1),
 CREATE TABLE IF NOT EXISTS failed_work (
     profile TEXT NOT NULL, work TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (profile, work)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS counts (
+    profile TEXT PRIMARY KEY, messages INTEGER NOT NULL, memories INTEGER NOT NULL, pending INTEGER NOT NULL,
+    failed INTEGER NOT NULL, bytes INTEGER NOT NULL
+) STRICT;
 """
 
 
@@ -37,6 +41,16 @@ class ProfileRecord(msgspec.Struct, frozen=True):
     name: str
     created_at: datetime
     position: int
+
+
+class ProfileCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a profile held when its views were last closed: nothing changes while they are."""
+
+    messages: int = 0
+    memories: int = 0
+    pending: int = 0
+    failed: int = 0
+    bytes: int = 0
 
 
 class FailedWork(msgspec.Struct, frozen=True):
@@ -101,7 +115,8 @@ class Directory:
         self._run(sql, name, created_at.astimezone(UTC).isoformat(timespec="microseconds"), position)
 
     def remove_profile(self, name: str) -> None:
-        """Forget a deleted profile and its failed work."""
+        """Forget a deleted profile, its counts and its failed work."""
+        self._run("DELETE FROM counts WHERE profile = ?", name)
         self._run("DELETE FROM failed_work WHERE profile = ?", name)
         self._run("DELETE FROM profiles WHERE name = ?", name)
 
@@ -113,6 +128,18 @@ class Directory:
         """Return every profile by name."""
         found = self._run("SELECT name, created_at, position FROM profiles ORDER BY name")
         return [ProfileRecord(name, datetime.fromisoformat(at), int(position)) for name, at, position in found]
+
+    def note_counts(self, name: str, counts: ProfileCounts) -> None:
+        """Keep what a profile holds, for when its views are closed."""
+        self._run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)", name, *msgspec.structs.astuple(counts))
+
+    def counts(self) -> dict[str, ProfileCounts]:
+        """Return what was kept of each profile."""
+        found = self._run("SELECT profile, messages, memories, pending, failed, bytes FROM counts")
+        return {
+            name: ProfileCounts(messages=int(m), memories=int(k), pending=int(p), failed=int(f), bytes=int(b))
+            for name, m, k, p, f, b in found
+        }
 
     # -- marks ----------------------------------------------------------------------------------
 

@@ -65,6 +65,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     limit: int = 10
     min_score: float = 0.0
+    #: contacts that may be heard beside the one asked for when they are linked with it; None is all of them
+    within: frozenset[str] | None = None
     #: places left over that memories used lately or often may take; none while ``min_score`` is above 0
     fill: int = 0
 

@@ -165,6 +165,11 @@ class VectorTable:
         """Take an item out of the next snapshot."""
         self._alive.view()[item] = 0
 
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of the rows that searches read, in memory (the rows as written are mapped from their files)."""
+        return sum(part.size * (4 * self._dimension + 8) for part in self._parts)
+
     def publish(self) -> None:
         """Make everything since the last call visible at once."""
         alive = self._alive.view().astype(np.bool_)

@@ -82,6 +82,11 @@ class VectorView:
         """Bytes of the files of the last commit."""
         return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size if self._manifest.files else 0
 
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of vectors held in memory, without the pages of mapped files."""
+        return self._table.resident_bytes
+
     def waiting(self) -> int:
         """Return how many items have no vectors yet."""
         return self._waiting_items

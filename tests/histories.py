@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from domain.envelope import Envelope
 from domain.events import (
     AccessCounted,
+    ContactsLinked,
+    ContactsUnlinked,
     ContradictionNoted,
     EmbeddingFailed,
     ExpirySet,
@@ -21,13 +23,16 @@ from domain.events import (
     MemoryRevised,
     MemorySuperseded,
     MessageRecorded,
+    SettingsChanged,
 )
 from domain.indexing import message_text
+from domain.settings import ProfileSettings, RecallPreferences
 from tests.builders import MODEL, NOW, Log, indexing, unit
 
 __all__ = ["STEPS", "random_log", "split"]
 
 _MEMORY_ACTIONS = 7
+_PREFERENCES = [RecallPreferences(fill=number) for number in range(4)]
 STEPS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
 
 
@@ -61,9 +66,20 @@ def random_log(steps: list[tuple[int, int, int]]) -> Log:
                     content, key=key, scope=scope, version=1 + variant, kind="task" if variant == 3 else "fact"
                 )
             case _:
-                counts = {content: (1 + variant, NOW + timedelta(hours=what))}
-                log.append(AccessCounted(instance="i", counts=counts))
+                _set(log, action, what, variant)
     return log
+
+
+def _set(log: Log, action: int, what: int, variant: int) -> None:
+    match action:
+        case 2 | 3 | 4:
+            linked = ContactsLinked if what % 2 else ContactsUnlinked
+            log.append(linked(first=f"contact {what % 3}", second=f"contact {3 + variant}"))
+        case 7:
+            log.append(SettingsChanged(version=variant, settings=ProfileSettings(recall=_PREFERENCES[variant])))
+        case _:
+            counts = {f"content {what}": (1 + variant, NOW + timedelta(hours=what))}
+            log.append(AccessCounted(instance="i", counts=counts))
 
 
 def _touch(log: Log, action: int, memory: MemoryRemembered, variant: int) -> None:

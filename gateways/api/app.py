@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 import nats.errors
 import structlog
-from faststream import Path
+from faststream import Path as SubjectPart
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
@@ -55,11 +55,12 @@ class Api:
                 self._subscribe(verb)
 
     def _subscribe(self, verb: str) -> None:
+        # Annotations are resolved with the names of calling frames too: `Path` would be whatever a caller means by it.
         @self._broker.subscriber(
             f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=_WORKERS, title=verb
         )
         async def answer(
-            message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
+            message: NatsMessage, principal: Annotated[str, SubjectPart()], profile: Annotated[str, SubjectPart()]
         ) -> NatsResponse:
             return await self._answer(verb, principal, profile, message)
 
@@ -73,7 +74,7 @@ class Api:
             no_reply=True,
         )
         async def park(
-            message: NatsMessage, principal: Annotated[str, Path()], profile: Annotated[str, Path()]
+            message: NatsMessage, principal: Annotated[str, SubjectPart()], profile: Annotated[str, SubjectPart()]
         ) -> None:
             task = asyncio.create_task(self._feed(principal, profile, message))
             self._feeds.add(task)

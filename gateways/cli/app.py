@@ -9,12 +9,14 @@ from collections.abc import Callable
 import typer
 
 from gateways.cli import errors
+from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.demo import demo
+from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.ingest import ingest
 from gateways.cli.principals import principal
-from gateways.cli.reads import get, history, list_memories, profiles, recall, status, why
+from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.writes import forget, rebuild, remember
@@ -44,7 +46,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "subscribe": subscribe,
         "export": export,
     },
-    "Maintain": {"rebuild": rebuild},
+    "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
+    "Maintain": {"settings": settings, "rebuild": rebuild, "retry": retry, "doctor": doctor},
 }
 
 for _panel, _commands in _PANELS.items():

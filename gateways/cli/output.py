@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["progress", "say", "table", "visible", "when", "write_json", "write_json_line"]
+__all__ = ["progress", "say", "size", "table", "visible", "when", "write_json", "write_json_line"]
 
 #: For tables on pipes and in files, where there is no terminal to fit.
 _PIPE_WIDTH = 160
@@ -58,6 +58,16 @@ def _steers(char: str) -> bool:
 def when(moment: datetime | None) -> str:
     """Return a time as people read it, in UTC, or nothing."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if moment else ""
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":  # noqa: PLR2004 - the unit's own base
+            break
+        value /= 1024
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

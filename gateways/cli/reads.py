@@ -1,18 +1,18 @@
-"""Commands that read: recall, get, list, history, why, status, profiles."""
+"""Commands that read: recall, get, list, history, why, profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, cast
 
 import typer
 
 from gateways.cli import output
 from gateways.cli.options import AtLeast, Contact
 from gateways.cli.session import Session, verb
-from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, StatusReply, Visibility, WhyReply
+from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, Visibility, WhyReply
 
-__all__ = ["get", "history", "list_memories", "profiles", "recall", "status", "why"]
+__all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
@@ -183,39 +183,42 @@ def show_why(reply: WhyReply) -> None:
 
 
 def _show_events(events: Sequence[HistoryEvent]) -> None:
-    rows = [(output.when(one.at), one.topic, f"{one.by} ({one.by_type})", one.memory, one.position) for one in events]
-    output.table("Decisions", ("at", "event", "by", "memory", "position"), rows)
+    rows = [
+        (output.when(one.at), one.topic, decision(one.detail), f"{one.by} ({one.by_type})", one.memory, one.position)
+        for one in events
+    ]
+    output.table("Decisions", ("at", "event", "text", "by", "memory", "position"), rows)
 
 
-@verb
-async def status(session: Session) -> None:
-    """Show positions and outstanding work of a --profile, or of the whole service."""
-    reply = await session.client.status(service=session.profile is None)
-    session.show(reply, lambda: _show_status(reply))
+def decision(detail: Mapping[str, Any]) -> str:
+    """Return an event's own fields in words: the rule it followed, the successor, probabilities, the model asked."""
+    parts = [f"{_WORDS.get(name, name.replace('_', ' '))} {_short(detail[name])}" for name in detail if detail[name]]
+    return "\n".join(parts)
 
 
-def _show_status(reply: StatusReply) -> None:
-    facts = {
-        "version": reply.version,
-        "log": reply.log_position,
-        "applied": reply.applied,
-        "complete": reply.complete,
-        "pending": reply.pending,
-        "failed": reply.failed,
-        "profiles": reply.profiles or "",
-    }
-    output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
-    if reply.views:
-        rows = [
-            (one.view, one.generation, one.position, one.items, one.bytes, one.stopped or "running")
-            for one in reply.views
-        ]
-        output.table("Views", ("view", "generation", "position", "items", "bytes", "text"), rows)
+#: What a field of an event is called in a sentence.
+_WORDS = {"by": "replaced by", "rule": "rule:", "other": "other:", "text": "said:", "model": "asked:"}
+
+
+def _short(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 @verb
 async def profiles(session: Session) -> None:
     """List the profiles you may use."""
     reply = await session.client.profiles()
-    rows = [(one.name, output.when(one.created_at), one.messages, one.memories) for one in reply.profiles]
-    session.show(reply, lambda: output.table("Profiles", ("name", "created", "messages", "memories"), rows))
+    rows = [
+        (
+            one.name,
+            output.when(one.created_at),
+            one.messages,
+            one.memories,
+            one.pending,
+            one.failed,
+            output.size(one.bytes),
+        )
+        for one in reply.profiles
+    ]
+    columns = ("name", "created", "messages", "memories", "pending", "failed", "on disk")
+    session.show(reply, lambda: output.table("Profiles", columns, rows))

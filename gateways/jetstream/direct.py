@@ -16,7 +16,7 @@ from gateways.jetstream.connection import REQUEST_SECONDS, Connection, LostError
 from gateways.jetstream.errors import ServerError, translated
 from gateways.jetstream.wire import Entry, RawMessage, entry_from
 
-__all__ = ["Page", "StreamReader"]
+__all__ = ["Page", "StreamReader", "StreamSize"]
 
 #: subjects the server resolves in one bulk read
 HEADS_PER_REQUEST = 1024
@@ -59,12 +59,16 @@ class _Got(msgspec.Struct, frozen=True):
     message: RawMessage
 
 
-class _State(msgspec.Struct, frozen=True):
+class StreamSize(msgspec.Struct, frozen=True):
+    """What a stream holds: its last sequence, messages, and bytes on disk."""
+
     last_seq: int
+    messages: int = 0
+    bytes: int = 0
 
 
 class _Info(msgspec.Struct, frozen=True):
-    state: _State
+    state: StreamSize
 
 
 class StreamReader:
@@ -85,11 +89,19 @@ class StreamReader:
         """Return the first event of a subject (or filter) at or after ``start``, or None."""
         return await self._message(_Get(seq=max(start, 1), next_by_subj=subject))
 
+    async def last_message(self, subject: str) -> RawMessage | None:
+        """Return the last message of a subject as the leader has it, or None."""
+        return await self.raw(msgspec.json.encode(_Get(last_by_subj=subject)))
+
     async def last_sequence(self) -> int:
         """Return the last sequence of the stream, 0 when it is empty."""
+        return (await self.size()).last_seq
+
+    async def size(self) -> StreamSize:
+        """Return how much the stream holds."""
         subject = f"$JS.API.STREAM.INFO.{self._stream}"
         info = await self._again("reading the log's state", lambda: self._connection.call(subject, b"", _Info))
-        return info.state.last_seq
+        return info.state
 
     async def raw(self, get: bytes) -> RawMessage | None:
         """Return a stored message by a MSG.GET request, or None."""

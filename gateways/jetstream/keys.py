@@ -26,13 +26,14 @@ from gateways.jetstream.errors import CONFLICTS, ServerError, translated
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM
 from gateways.jetstream.wire import RawMessage
 
-__all__ = ["SECRET", "Key", "KeyRing"]
+__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing"]
 
 #: what stands for the key id in the subject of a profile's secret
 SECRET = "secret"  # noqa: S105 -- a name, not a value
 KEY_BYTES = 32
-_CHECK = f"{KEYS_PREFIX}.check"
-_CHECKED = hashlib.sha256(b"umbriel master key").digest()
+#: the record that says which master key the others are wrapped under, and what it unwraps to
+CHECK = f"{KEYS_PREFIX}.check"
+CHECKED = hashlib.sha256(b"umbriel master key").digest()
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _NOTHING_THERE = frozenset({10037, 10043, 10057})
 _RETRY_SECONDS = 15.0
@@ -75,15 +76,15 @@ class KeyRing:
         """Raise MismatchError when the keys stream was written under another master key."""
         deadline = time.monotonic() + _RETRY_SECONDS
         while True:
-            record = await self._last(_CHECK)
+            record = await self._last(CHECK)
             if record is not None:
                 break
-            await self._publish(_CHECK, keywrap.aes_key_wrap(self._master_key, _CHECKED), 0, deadline)
+            await self._publish(CHECK, keywrap.aes_key_wrap(self._master_key, CHECKED), 0, deadline)
         try:
             found = keywrap.aes_key_unwrap(self._master_key, record.body())
         except (keywrap.InvalidUnwrap, ValueError) as error:
             raise _wrong_master() from error
-        if found != _CHECKED:
+        if found != CHECKED:
             raise _wrong_master()
 
     # -- using keys -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from gateways.jetstream.appending import BATCH_LIMIT, Writer
 from gateways.jetstream.connection import Connection
-from gateways.jetstream.direct import HEADS_PER_REQUEST, StreamReader
+from gateways.jetstream.direct import HEADS_PER_REQUEST, StreamReader, StreamSize
 from gateways.jetstream.streams import EVENTS_PREFIX, LOG_STREAM, filter_for, subject_for
 from gateways.jetstream.tail import OrderedReader
 from gateways.jetstream.wire import Append, Entry, Tail
@@ -112,6 +112,10 @@ class Log:
     async def last_position(self) -> int:
         """Return the position of the last event of the log, 0 when it is empty."""
         return await self._reader.last_sequence()
+
+    async def size(self) -> StreamSize:
+        """Return the log's last position, how many events it holds, and their bytes on disk."""
+        return await self._reader.size()
 
     def tail(self, after: int, profile: str | None = None, batch: int = 256) -> AsyncGenerator[Tail, None]:
         """Follow the log from a position for ever, in order, up to ``batch`` events at a time.

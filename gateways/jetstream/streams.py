@@ -24,6 +24,7 @@ __all__ = [
     "KEYS_STREAM",
     "LOG_STREAM",
     "StreamState",
+    "check_streams",
     "ensure_log",
     "ensure_streams",
     "filter_for",
@@ -210,3 +211,16 @@ async def ensure_streams(
     state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
     await _ensure(js, _keys_config(num_replicas))
     return state
+
+
+async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:
+    """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing."""
+    configs = (_log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes), _keys_config(num_replicas))
+    for config in configs:
+        name = str(config.name)
+        with translated(f"reading the stream {name}"):
+            try:
+                found = (await js.stream_info(name)).config
+            except StreamNotFoundError as error:
+                raise MismatchError(f"the stream {name} is missing", expected=name, found="none") from error
+        _compare(name, config, found)

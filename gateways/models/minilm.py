@@ -30,7 +30,7 @@ from tokenizers import Tokenizer
 from domain.errors import InvalidInputError, MismatchError
 from domain.ports import Embedded
 
-__all__ = ["DIMENSION", "MODEL_NAME", "OVERLAP", "WINDOW", "MiniLMEmbedder", "chunk_bounds"]
+__all__ = ["DIMENSION", "MODEL_NAME", "OVERLAP", "WINDOW", "MiniLMEmbedder", "chunk_bounds", "verify_files"]
 
 MODEL_NAME = "all-MiniLM-L6-v2-onnx-int8"
 DIMENSION = 384
@@ -142,6 +142,12 @@ class MiniLMEmbedder:
                 session = _open_session(self._weights, threads=1) if self._threads > 1 else self._session
                 self._bulk = session, ThreadPoolExecutor(self._threads, thread_name_prefix="minilm")
             return self._bulk
+
+
+def verify_files() -> None:
+    """Raise MismatchError where a model file is missing or not the pinned one."""
+    _pinned(*_WEIGHTS)
+    _pinned(*_TOKENIZER)
 
 
 def _pinned(distribution: str, name: str, sha256: str) -> Path:

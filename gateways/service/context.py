@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -23,12 +24,25 @@ from gateways.service.feeds import Feeds
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
-from projections.directory import Directory
+from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
-__all__ = ["Caller", "Core"]
+__all__ = ["Caller", "Core", "counts_of"]
 
 T = TypeVar("T")
+
+
+def counts_of(profile: OpenProfile) -> ProfileCounts:
+    """Return what an open profile holds, with the bytes of its views on disk."""
+    views = profile.views
+    counts = views.ledger.counts()
+    return ProfileCounts(
+        messages=counts.messages,
+        memories=counts.memories,
+        pending=counts.pending,
+        failed=counts.failed,
+        bytes=views.ledger.bytes_on_disk + views.vectors.bytes_on_disk + views.keywords.bytes_on_disk,
+    )
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -79,6 +93,11 @@ class Core:
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
+        self.started = time.monotonic()
+        profiles.closing.append(self._note_counts)
+
+    def _note_counts(self, profile: OpenProfile) -> None:
+        self.directory.note_counts(profile.name, counts_of(profile))
 
     def close(self) -> None:
         """Let running commands finish and take no more."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
+import msgspec
 import structlog
 
 from domain.envelope import Actor, Envelope
@@ -18,10 +20,19 @@ from gateways.service.events import EventReader
 from gateways.service.profiles import OpenProfile, Profiles
 from projections.ledger import Pending
 
-__all__ = ["EmbeddingWorker"]
+__all__ = ["EmbeddingWorker", "Retried"]
 
 _log = structlog.get_logger(__name__)
 _WORKER = Actor("embedding-worker", "service")
+_RETRIED_AT_ONCE = 10_000
+
+
+class Retried(msgspec.Struct, frozen=True):
+    """What became of embeddings that had failed: how many were tried, how many came, why the others did not."""
+
+    tried: int
+    computed: int
+    reasons: list[str]
 
 
 class EmbeddingWorker:
@@ -98,6 +109,33 @@ class EmbeddingWorker:
             await self._events.append([envelope], expected=0)
         except ConflictError:
             return
+
+    async def retry(self, profile: OpenProfile) -> Retried:
+        """Embed again what failed before. What succeeds now is one more event after the failure, and counts."""
+        failed = await asyncio.to_thread(profile.views.ledger.pending_embeddings, _RETRIED_AT_ONCE, state="failed")
+        computed, reasons = 0, []
+        for start in range(0, len(failed), self._batch):
+            part = failed[start : start + self._batch]
+            results = await asyncio.to_thread(self._vectors, [one.text for one in part])
+            reasons += [result for result in results if isinstance(result, str)]
+            # A failure for the same reason is no news.
+            news = [(one, new) for one, new in zip(part, results, strict=True) if new != one.reason]
+            computed += await self._append_again(profile, news)
+        return Retried(len(failed), computed, reasons)
+
+    async def _append_again(self, profile: OpenProfile, news: Sequence[tuple[Pending, Embedded | str]]) -> int:
+        envelopes = [self._envelope(profile, one, result) for one, result in news]
+        heads = await self._events.log.heads([one.originator_id for one in envelopes])
+        computed = 0
+        for envelope in envelopes:
+            head = heads.get(envelope.originator_id)
+            version, expected = (head.version + 1, head.position) if head else (1, 0)
+            again = msgspec.structs.replace(envelope, originator_version=version)
+            # When another instance was first, its result is as good as this one.
+            with suppress(ConflictError):
+                await self._events.append([again], expected=expected)
+            computed += isinstance(envelope.data, EmbeddingComputed)
+        return computed
 
     def _vectors(self, texts: Sequence[str]) -> list[Embedded | str]:
         """Embed texts together; when the model fails on one of them, each alone, the reason for those that fail."""

@@ -13,7 +13,7 @@ from domain.grants import Reach
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Core
-from gateways.service.feed_cache import About, Item, View
+from gateways.service.feed_cache import BETWEEN, About, Item, View
 from gateways.service.feeds import QUIET
 from gateways.service.validate import check_limit
 from projections.ledger import Ledger
@@ -39,16 +39,19 @@ class FeedPage(msgspec.Struct, frozen=True):
 
 
 class _Owner(msgspec.Struct, frozen=True):
-    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered."""
+    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered.
 
-    contact: str
+    A link is about two, who are both ``contacts``.
+    """
+
+    contacts: tuple[str, ...]
     said: bool = False
 
 
 class _Filter(msgspec.Struct, frozen=True):
     profile: str
     categories: frozenset[str]
-    contact: str
+    contacts: frozenset[str]
     reach: Reach
 
     @property
@@ -57,13 +60,13 @@ class _Filter(msgspec.Struct, frozen=True):
 
     @property
     def needs_owners(self) -> bool:
-        return bool(self.contact) or self.reach.limited
+        return bool(self.contacts) or self.reach.limited
 
     def passes(self, owner: _Owner | None) -> bool:
         """Whether an event about somebody is wanted and within reach; None is the whole profile."""
-        if owner is None or (self.contact and owner.contact != self.contact):
+        if owner is None or (self.contacts and self.contacts.isdisjoint(owner.contacts)):
             return False
-        return self.reach.hears(owner.contact) if owner.said else self.reach.sees(owner.contact)
+        return all(map(self.reach.hears if owner.said else self.reach.sees, owner.contacts))
 
 
 class _Page:
@@ -92,7 +95,7 @@ async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> 
     Without ``wait`` the reply holds everything that was in the log when it was asked for, as far as it fits. Raises
     MismatchError for a position of another log, or one that this log has not reached.
     """
-    wanted = _check(core, reach, profile, request)
+    wanted = await _check(core, reach, profile, request)
     if request.after == NEW:
         return FeedPage([], core.positions.show(await core.events.log.last_position()))
     page = _Page(await _start(core, request.after), limit=request.limit, max_bytes=core.settings.limits.reply_bytes)
@@ -111,7 +114,7 @@ async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> 
     return FeedPage(page.events, core.positions.show(page.after))
 
 
-def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Filter:
+async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Filter:
     check_profile(profile)
     check_limit(request.limit, core.settings.limits.feed_limit)
     if request.contact:
@@ -121,7 +124,16 @@ def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Fil
         raise InvalidInputError(
             "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    return _Filter(profile, frozenset(request.kinds) or _LOUD, request.contact, reach)
+    contacts = await _linked(core, reach, profile, request.contact) if request.contact else ()
+    return _Filter(profile, frozenset(request.kinds) or _LOUD, frozenset(contacts), reach)
+
+
+async def _linked(core: Core, reach: Reach, profile: str, contact: str) -> Sequence[str]:
+    """Return whose events are asked for: a contact's, and those of all it is linked with and the caller may read."""
+    if not await core.known_profile(profile):
+        return (contact,)
+    async with core.profiles.use(profile) as opened:
+        return await core.in_thread(lambda: opened.views.ledger.linked(contact, within=reach.reads))
 
 
 async def _start(core: Core, position: str) -> int:
@@ -185,9 +197,11 @@ async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About
     A message belongs to the contact its conversation is attached to now.
     """
     abouts = {item.about for item in items if item.about is not None}
-    named = [one for one in abouts if one.by in {"said", "remembered"}]
+    named = [one for one in abouts if one.by in {"said", "remembered", "link"}]
     rest = list(abouts.difference(named))
-    owners: dict[About | None, _Owner | None] = {one: _Owner(one.value, said=one.by == "said") for one in named}
+    owners: dict[About | None, _Owner | None] = {
+        one: _Owner(tuple(one.value.split(BETWEEN)), said=one.by == "said") for one in named
+    }
     if not rest:
         return owners
     async with core.profiles.use(profile) as opened:
@@ -203,8 +217,8 @@ def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, _Own
     for one in abouts:
         if one.by == "memory":
             record = memories.get(one.value)
-            owners[one] = None if record is None else _Owner(record.scope or "")
+            owners[one] = None if record is None else _Owner((record.scope or "",))
         else:
             conversation = ledger.conversation(one.value)
-            owners[one] = _Owner("" if conversation is None else conversation.contact, said=True)
+            owners[one] = _Owner(("" if conversation is None else conversation.contact,), said=True)
     return owners

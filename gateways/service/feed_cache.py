@@ -16,8 +16,10 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["About", "FeedCache", "Item", "Stretch", "View"]
+__all__ = ["BETWEEN", "About", "FeedCache", "Item", "Stretch", "View"]
 
+#: what stands between the two contacts of a link; no contact's name holds it
+BETWEEN = "\0"
 #: A profile, and whether the quiet categories are part of the view.
 View = tuple[str, bool]
 
@@ -31,10 +33,10 @@ _OVERHEAD = 200
 class About(msgspec.Struct, frozen=True):
     """What tells whose an event is: a session or a memory, or the contact itself (empty: nobody).
 
-    The contact is named where it was ``said`` with whom, or ``remembered`` about whom.
+    The contact is named where it was ``said`` with whom, or ``remembered`` about whom; a link names two.
     """
 
-    by: Literal["said", "remembered", "session", "memory"]
+    by: Literal["said", "remembered", "link", "session", "memory"]
     value: str
 
 

@@ -21,22 +21,26 @@ from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError, UnavailableError
 from domain.events import (
     ContactSet,
+    ContactsLinked,
+    ContactsUnlinked,
     Event,
     MemoryRemembered,
     MemoryRestored,
     MessageForgotten,
     MessageRecorded,
     ProfileCreated,
+    SettingsChanged,
 )
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
-from gateways.service.feed_cache import About, FeedCache, Item, Stretch, View
+from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
 
 __all__ = ["QUIET", "Feeds"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
+_KEEPS_KEYS = frozenset(event.TOPIC for event in (ProfileCreated, ContactsLinked, ContactsUnlinked, SettingsChanged))
 _PAGE = 500
 _RESUME_SECONDS = 0.5
 _log = structlog.get_logger(__name__)
@@ -262,8 +266,8 @@ def _category(entry: Entry) -> str:
 
 
 def _ends_keys(entry: Entry) -> bool:
-    """Whether an event may mean that keys were destroyed: any of the profile's own but its creation."""
-    return _category(entry) == ProfileCreated.category() and entry.topic != ProfileCreated.TOPIC
+    """Whether an event may mean that keys were destroyed: any of the profile's own but those known not to."""
+    return _category(entry) == ProfileCreated.category() and entry.topic not in _KEEPS_KEYS
 
 
 def _about(event: Event) -> About | None:
@@ -276,5 +280,7 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten():
             return About("session", event.session)
+        case ContactsLinked() | ContactsUnlinked():
+            return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
     return About("memory", memory) if memory else None

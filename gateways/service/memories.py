@@ -112,7 +112,9 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
         # Only the scope named: a contact's key that is not there, or no more, must not take what is everybody's.
         scopes = [request.contact or None]
         key, now = fold_key(request.key), datetime.now(UTC)
-        found = await core.in_thread(lambda: profile.views.ledger.by_key(key, scopes, None, now=now))
+        found = await core.in_thread(
+            lambda: profile.views.ledger.by_key(key, scopes, None, now=now, within=frozenset())
+        )
         if found is None:
             raise NotFoundError("no live memory under that key", expected="a key in use", found=repr(request.key))
         return found.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,8 @@ class Profiles:
         self._turns: dict[str, asyncio.Lock] = {}
         self._rebuilds: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        #: called in a thread with a profile whose views are about to be closed
+        self.closing: list[Callable[[OpenProfile], None]] = []
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenProfile]:
@@ -125,6 +127,16 @@ class Profiles:
             if part.poison or part.position == after:
                 return count
             after = part.position
+
+    async def retry(self, name: str) -> list[str]:
+        """Let a profile's stopped views try again what stopped them; returns the names of those that had stopped."""
+        async with self.use(name) as profile, profile.lock:
+            views = profile.views
+            stopped = list(views.stopped)
+            views.stopped.clear()
+            if stopped:
+                await self.catch_up(profile, views)
+            return stopped
 
     async def _check_continuity(self, profile: OpenProfile) -> None:
         """Refuse a log that is shorter than, or another than, the one the views were made from."""
@@ -213,10 +225,18 @@ class Profiles:
                     continue
                 del self._open[idle.name]
                 try:
-                    await asyncio.to_thread(idle.views.close)
+                    await asyncio.to_thread(self._close_one, idle)
                 except (UmbrielError, OSError) as error:
                     # Whoever is served now has nothing to do with it; opening it again reads what was committed.
                     _log.warning("profile_not_closed", profile=idle.name, reason=str(error))
+
+    def _close_one(self, profile: OpenProfile) -> None:
+        for hook in self.closing:
+            try:
+                hook(profile)
+            except UmbrielError as error:
+                _log.warning("closing_unnoted", profile=profile.name, reason=str(error))
+        profile.views.close()
 
     async def close(self) -> None:
         """Close every profile."""
@@ -224,7 +244,7 @@ class Profiles:
         while self._open:
             _, profile = self._open.popitem()
             async with profile.lock:
-                await asyncio.to_thread(profile.views.close)
+                await asyncio.to_thread(self._close_one, profile)
 
 
 def _is_idle(profile: OpenProfile) -> bool:

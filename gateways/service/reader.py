@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
 
 import structlog
 
@@ -34,6 +36,9 @@ class Reader:
         self._batch = batch
         self._moved = asyncio.Condition()
         self.passed = directory.low_water_mark()
+        #: when events were last committed to the views, and the seconds it took
+        self.committed_at: datetime | None = None
+        self.commit_seconds = 0.0
         self.listeners: list[Callable[[list[Envelope]], None]] = []
 
     async def run(self) -> None:
@@ -48,6 +53,7 @@ class Reader:
             await asyncio.sleep(0.5)
 
     async def _apply(self, part: Passed) -> None:
+        started = time.monotonic()
         by_profile: dict[str, list[Envelope]] = defaultdict(list)
         for envelope in part.envelopes:
             by_profile[envelope.profile].append(envelope)
@@ -57,6 +63,7 @@ class Reader:
             await self._profiles.apply(name, by_profile[name], part.poison.get(name, ""))
         if part.envelopes:
             await asyncio.to_thread(self._directory.set_mark, part.position)
+            self.committed_at, self.commit_seconds = datetime.now(UTC), time.monotonic() - started
         async with self._moved:
             self.passed = max(self.passed, part.position)
             self._moved.notify_all()

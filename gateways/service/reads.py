@@ -14,6 +14,7 @@ from domain.ids import check_profile, split_memory_id
 from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Core
+from gateways.service.preferences import recall_settings
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
@@ -75,11 +76,20 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     async def work(opened: OpenProfile) -> RecallReply:
         position = core.applied(opened)
         now = datetime.now(UTC)
+        set_to = await core.in_thread(opened.views.ledger.settings)
+        query = msgspec.structs.replace(query_of(request, reach), fill=set_to.recall.fill)
         found = await core.in_thread(
-            lambda: recall_views(opened.views, query_of(request, reach), embed_query=core.embedder.embed_query, now=now)
+            lambda: recall_views(
+                opened.views,
+                query,
+                embed_query=core.embedder.embed_query,
+                now=now,
+                settings=recall_settings(set_to),
+            )
         )
         reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
-        accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
+        if set_to.access.counted:
+            accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
@@ -96,35 +106,36 @@ async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, reques
 
     async def work(opened: OpenProfile) -> Memory:
         now = datetime.now(UTC)
-        record = await core.in_thread(lambda: _lookup(opened, request, now))
+        record = await core.in_thread(lambda: _lookup(opened, reach, request, now))
         if record is None or record.status == "forgotten" or not reach.sees(record.scope):
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
-        accesses.count(profile, [record.id], now)
+        if (await core.in_thread(opened.views.ledger.settings)).access.counted:
+            accesses.count(profile, [record.id], now)
         return show_memory(record, now, core.positions.show)
 
     return await _reading(core, profile, request.at_least, work)
 
 
-def _lookup(opened: OpenProfile, request: GetRequest, now: datetime) -> MemoryRecord | None:
+def _lookup(opened: OpenProfile, reach: Reach, request: GetRequest, now: datetime) -> MemoryRecord | None:
     ledger = opened.views.ledger
     if request.id:
         return ledger.memory(request.id)
     scopes: Sequence[str | None] = [request.contact, None] if request.contact else [None]
-    return ledger.by_key(fold_key(request.key), scopes, request.kind, now=now)
+    return ledger.by_key(fold_key(request.key), scopes, request.kind, now=now, within=reach.reads)
 
 
-async def list_memories(core: Core, profile: str, request: ListRequest) -> ListReply:
+async def list_memories(core: Core, reach: Reach, profile: str, request: ListRequest) -> ListReply:
     """Return a page of memories, newest first."""
     request = check_list(request, core.settings.limits)
 
     async def work(opened: OpenProfile) -> ListReply:
         now, position = datetime.now(UTC), core.applied(opened)
-        page = await core.in_thread(lambda: _page(opened, request, request.limit, now))
+        page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now))
         entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         fits = _fitting(entries, core.settings.limits.reply_bytes)
         if fits < len(entries):
-            page = await core.in_thread(lambda: _page(opened, request, fits, now))
+            page = await core.in_thread(lambda: _page(opened, reach, request, fits, now))
             entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         return ListReply(
             entries=entries,
@@ -136,7 +147,7 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
     return await _reading(core, profile, request.at_least, work, absent=empty)
 
 
-def _page(opened: OpenProfile, request: ListRequest, limit: int, now: datetime) -> Page:
+def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, now: datetime) -> Page:
     return opened.views.ledger.list_memories(
         session=request.session or None,
         contact=request.contact or None,
@@ -145,6 +156,7 @@ def _page(opened: OpenProfile, request: ListRequest, limit: int, now: datetime) 
         cursor=request.cursor,
         limit=limit,
         now=now,
+        within=reach.reads,
     )
 
 

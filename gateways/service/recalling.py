@@ -32,6 +32,7 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         channels=frozenset(request.channels),
         limit=request.limit,
         min_score=request.min_score,
+        within=reach.reads,
     )
 
 

@@ -9,15 +9,18 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
-from gateways.service import memories, reads
+from gateways.service import contacts, memories, reads
 from gateways.service.access import Accesses
 from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
+from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
+from gateways.service.retry import retry
 from gateways.service.status import profiles, status
+from umbriel import admin as upkeep
 from umbriel import grants as admin
 from umbriel import types as wire
 
@@ -98,8 +101,8 @@ async def _get(service: Service, caller: Caller, profile: str, request: wire.Get
     return await reads.get(service.core, service.accesses, caller.reach, profile, request)
 
 
-async def _list(service: Service, _: Caller, profile: str, request: wire.ListRequest) -> msgspec.Struct:
-    return await reads.list_memories(service.core, profile, request)
+async def _list(service: Service, caller: Caller, profile: str, request: wire.ListRequest) -> msgspec.Struct:
+    return await reads.list_memories(service.core, caller.reach, profile, request)
 
 
 async def _history(service: Service, caller: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
@@ -124,6 +127,30 @@ async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> ms
 
 async def _rebuild(service: Service, _: Caller, profile: str, request: wire.RebuildRequest) -> msgspec.Struct:
     return await rebuild(service.core, profile, request)
+
+
+async def _link(service: Service, caller: Caller, profile: str, request: upkeep.LinkRequest) -> msgspec.Struct:
+    return await contacts.link_contact(service.core, caller, profile, request)
+
+
+async def _unlink(service: Service, caller: Caller, profile: str, request: upkeep.UnlinkRequest) -> msgspec.Struct:
+    return await contacts.unlink_contact(service.core, caller, profile, request)
+
+
+async def _contacts(service: Service, _: Caller, profile: str, request: upkeep.ContactsRequest) -> msgspec.Struct:
+    return await contacts.list_contacts(service.core, profile, request)
+
+
+async def _settings(service: Service, caller: Caller, profile: str, request: upkeep.SettingsRequest) -> msgspec.Struct:
+    return await settings(service.core, caller, profile, request)
+
+
+async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequest) -> msgspec.Struct:
+    return await retry(service.core, profile)
+
+
+async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
+    raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
 
 async def _principal_add(
@@ -152,6 +179,8 @@ _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
 _ADMIN = Needs(service="only", person=True)
+#: A link lets what one contact said answer for another: it is for who may write for all of them.
+_EVERYONE = Needs("write")
 
 #: The operations table, as far as it is built.
 VERBS: dict[str, Verb] = {
@@ -175,6 +204,12 @@ VERBS: dict[str, Verb] = {
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),
+        Verb("link_contact", upkeep.LinkRequest, upkeep.LinkReply, _link, _EVERYONE),
+        Verb("unlink_contact", upkeep.UnlinkRequest, upkeep.LinkReply, _unlink, _EVERYONE),
+        Verb("list_contacts", upkeep.ContactsRequest, upkeep.ContactsReply, _contacts, Needs("read")),
+        Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
+        Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
+        Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin")),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),

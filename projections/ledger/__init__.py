@@ -5,6 +5,7 @@ from __future__ import annotations
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
+    ContactRecord,
     Conversation,
     Counts,
     Filler,
@@ -23,6 +24,7 @@ from projections.ledger.view import Ledger
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "ContactRecord",
     "Conversation",
     "Counts",
     "Filler",

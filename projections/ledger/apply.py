@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 
+import msgspec
+
 from domain.envelope import Envelope
 from domain.events import (
     AccessCounted,
     ContactSet,
+    ContactsLinked,
+    ContactsUnlinked,
     EmbeddingFailed,
     MessageForgotten,
     MessageRecorded,
+    SettingsChanged,
 )
 from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_memories import project_memory
@@ -33,6 +38,8 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             db.execute("UPDATE messages SET content = '', name = '', forgotten = 1 WHERE id = ?", (event.message,))
         case ContactSet():
             _contact_set(db, envelope, event)
+        case ContactsLinked() | ContactsUnlinked() | SettingsChanged():
+            _profile_changed(db, envelope, event)
         case EmbeddingFailed() if event.model == indexing.model:
             _embedding_failed(db, envelope, event)
         case AccessCounted():
@@ -127,6 +134,21 @@ def _contact_set(db: sqlite3.Connection, envelope: Envelope, event: ContactSet) 
         " contact = excluded.contact, channel = iif(excluded.channel = '', channel, excluded.channel)",
         (event.session, token, event.contact, event.channel, at, envelope.position),
     )
+
+
+def _profile_changed(
+    db: sqlite3.Connection, envelope: Envelope, event: ContactsLinked | ContactsUnlinked | SettingsChanged
+) -> None:
+    if isinstance(event, SettingsChanged):
+        settings = msgspec.json.encode(event.settings).decode()
+        db.execute("INSERT OR REPLACE INTO settings VALUES (1, ?, ?)", (event.version, settings))
+        return
+    pairs = ((event.first, event.second), (event.second, event.first))
+    if isinstance(event, ContactsLinked):
+        rows = ((contact, other, envelope.position) for contact, other in pairs)
+        db.executemany("INSERT OR IGNORE INTO contact_links VALUES (?, ?, ?)", rows)
+    else:
+        db.executemany("DELETE FROM contact_links WHERE contact = ? AND other = ?", pairs)
 
 
 def _access_counted(db: sqlite3.Connection, event: AccessCounted) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from domain.errors import InvalidInputError
 from projections.ledger import rows
+from projections.ledger.contacts import grouped
 from projections.ledger.records import AsOf, HistoryRecord, MemoryRecord, Page, micros, moment
 from projections.ledger.store import Store
 
@@ -58,17 +59,29 @@ class MemoryQueries:
         return [rows.history(row) for row in found]
 
     def by_key(
-        self, folded_key: str, scopes: Sequence[str | None], kind: str | None = None, *, now: datetime
+        self,
+        folded_key: str,
+        scopes: Sequence[str | None],
+        kind: str | None = None,
+        *,
+        now: datetime,
+        within: frozenset[str] | None = None,
     ) -> MemoryRecord | None:
-        """Return the newest live memory under a folded key in the first of the scopes that has one, or None."""
+        """Return the newest live memory under a folded key in the first of the scopes that has one, or None.
+
+        A contact stands for all it is linked with (those ``within``, where given); among several of those, what a
+        person stated comes first.
+        """
         if not folded_key:
             return None
         condition = f"m.folded_key = ? AND {_IN_SCOPES} AND {_LIVE} AND (? IS NULL OR m.kind = ?)"
         sql = f"{rows.MEMORY} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
-        parameters = (folded_key, *_scope_parameters(scopes), micros(now), kind, kind)
         with self._store.read() as db:
+            places = grouped(db, scopes, within)
+            several = len(places) > len(scopes)
+            parameters = (folded_key, *_scope_parameters(places), micros(now), kind, kind)
             found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
-        return min(found, key=lambda record: scopes.index(record.scope), default=None)
+        return min(found, key=lambda r: (places[r.scope], several and r.author_type != "person"), default=None)
 
     def list_memories(
         self,
@@ -81,8 +94,9 @@ class MemoryQueries:
         cursor: str = "",
         limit: int = 50,
         as_of: AsOf | None = None,
+        within: frozenset[str] | None = None,
     ) -> Page:
-        """Return a page of memories, newest first, of a contact and agent-wide.
+        """Return a page of memories, newest first, of a contact (and all it is linked with) and agent-wide.
 
         Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
         cursor names, so that later writes move nothing. With ``as_of`` the status is that of then, judged by
@@ -94,14 +108,15 @@ class MemoryQueries:
             if value:
                 conditions.append(condition)
                 parameters.append(value)
-        if contact != "*":
-            conditions.append(_IN_SCOPES)
-            parameters.extend(_scope_parameters((contact or None, None)))
         if cursor:
             conditions.append("m.position < ?")
             parameters.append(_read_cursor(cursor))
+        if contact != "*":
+            conditions.append(_IN_SCOPES)
         sql = f"{rows.MEMORY} WHERE {' AND '.join(conditions)} ORDER BY m.position DESC LIMIT ?"
         with self._store.read() as db:
+            if contact != "*":
+                parameters.extend(_scope_parameters(grouped(db, (contact or None, None), within)))
             found = db.execute(sql, (*parameters, limit + 1)).fetchall()
         entries = [rows.memory(row) for row in found[:limit]]
         return Page(entries, _cursor(entries[-1].position) if len(found) > limit and entries else "")
@@ -117,7 +132,7 @@ class MemoryQueries:
         return None if found is None else moment(found)
 
 
-def _scope_parameters(scopes: Sequence[str | None]) -> tuple[str, bool]:
+def _scope_parameters(scopes: Collection[str | None]) -> tuple[str, bool]:
     return rows.array(scope for scope in scopes if scope is not None), None in scopes
 
 

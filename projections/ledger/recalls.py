@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from projections.ledger import rows
+from projections.ledger.contacts import group_of, shadowed
 from projections.ledger.records import Conversation, Filler, KeyHit, Live, LiveItem, MessageRecord, micros, moment
 from projections.ledger.store import Store
 
@@ -53,8 +54,11 @@ class RecallQueries:
 
     _store: Store
 
-    def live(self, ids: Sequence[str], now: datetime) -> Live:
-        """Return which of these memories and messages are live at ``now``, seen in one snapshot."""
+    def live(self, ids: Sequence[str], now: datetime, *, linked: Sequence[str] = ()) -> Live:
+        """Return which of these memories and messages are live at ``now``, seen in one snapshot.
+
+        Of several memories that contacts ``linked`` have under one key, only the one that counts is live.
+        """
         memories, messages = rows.array(i for i in ids if "@" in i), rows.array(i for i in ids if "@" not in i)
         with self._store.read() as db:
             (position,) = db.execute("SELECT position FROM checkpoint").fetchone()
@@ -63,6 +67,8 @@ class RecallQueries:
                 found[row[0]] = rows.live_memory(row)
             for row in db.execute(_LIVE_MESSAGES, (messages,)):
                 found[row[0]] = rows.live_message(row)
+            for id_ in shadowed(db, memories, linked, now) if len(linked) > 1 else ():
+                found.pop(id_, None)
         return Live(position, found)
 
     def keys_matching(
@@ -148,10 +154,14 @@ class RecallQueries:
         """Return the sessions without a contact, oldest first."""
         return self.sessions_of("")
 
-    def session_tokens(self, contact: str) -> frozenset[str]:
-        """Return the index filter tokens of a contact's sessions; the empty contact has those without one."""
+    def session_tokens(self, contact: str, *, within: frozenset[str] | None = None) -> frozenset[str]:
+        """Return the index filter tokens of the sessions of a contact and all it is linked with.
+
+        The empty contact has those without one.
+        """
+        sql = "SELECT token FROM conversations WHERE contact IN (SELECT value FROM json_each(?))"
         with self._store.read() as db:
-            found = db.execute("SELECT token FROM conversations WHERE contact = ?", (contact,)).fetchall()
+            found = db.execute(sql, (rows.array(group_of(db, contact, within)),)).fetchall()
         return frozenset(row[0] for row in found)
 
     def has_contacts(self) -> bool:

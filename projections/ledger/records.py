@@ -10,6 +10,7 @@ import msgspec
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "ContactRecord",
     "Conversation",
     "Counts",
     "Filler",
@@ -57,6 +58,17 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     created_at: datetime
     position: int
+
+
+class ContactRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A contact as written: its own conversations and live memories, direct links, and who is one with it."""
+
+    contact: str
+    conversations: int
+    memories: int
+    channels: tuple[str, ...]
+    links: tuple[str, ...]
+    group: tuple[str, ...]
 
 
 class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -26,6 +26,20 @@ CREATE TABLE IF NOT EXISTS conversations (
     position INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS conversations_contact ON conversations (contact, position);
+
+-- Each link in both directions; who is one person follows from them when something is read.
+CREATE TABLE IF NOT EXISTS contact_links (
+    contact TEXT NOT NULL,
+    other TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (contact, other)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS settings (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    version INTEGER NOT NULL,
+    settings TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE IF NOT EXISTS messages (
     id TEXT PRIMARY KEY,

@@ -11,6 +11,7 @@ from domain.envelope import Envelope
 from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
+from projections.ledger.contacts import ContactQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
@@ -24,7 +25,7 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, WorkQueries):
+class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another

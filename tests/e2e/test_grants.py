@@ -96,6 +96,7 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("status", fixed(), word="vectors"),
+    Attempt("list_contacts", fixed(), word='"bob"'),
 ]
 WRITES = [
     Attempt("ingest", fixed(messages=MESSAGE, contact="bob", session="new-1")),
@@ -132,6 +133,11 @@ WRITES = [
     Attempt("forget", with_id("bob-message"), code="not_found"),
     Attempt("forget", with_id("none-message", preview=True), code="not_found", word="touched"),
     Attempt("rebuild", fixed()),
+    Attempt("link_contact", fixed(contact="ann", to="bob"), right=fixed(contact="zed-1", to="zed-2")),
+    Attempt("unlink_contact", fixed(contact="zed-1")),
+    Attempt("settings", fixed(), word="recall.fusion"),
+    Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
+    Attempt("retry", fixed()),
 ]
 LESSER = [
     Attempt("ingest", fixed(messages=MESSAGE, session="new-4"), who="reader"),
@@ -139,6 +145,9 @@ LESSER = [
     Attempt("forget", with_id("ann-1"), who="reader"),
     Attempt("rebuild", fixed(), who="reader"),
     Attempt("rebuild", fixed(), who="writer"),
+    Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
+    Attempt("settings", fixed(changes={"recall.fill": 0}), who="writer"),
+    Attempt("retry", fixed(), who="writer"),
 ]
 #: Every verb in a profile without a grant, whether there is one or not.
 BODIES: dict[str, Body] = {
@@ -153,6 +162,11 @@ BODIES: dict[str, Body] = {
     "feed": fixed(),
     "status": fixed(),
     "rebuild": fixed(),
+    "link_contact": fixed(contact="p", to="q"),
+    "unlink_contact": fixed(contact="p"),
+    "list_contacts": fixed(),
+    "settings": fixed(),
+    "retry": fixed(),
 }
 PROFILES = [
     Attempt(
@@ -273,6 +287,27 @@ async def test_what_a_grant_gives(world: World) -> None:
     assert json.loads((await ask(world, "nobody", "profiles", "_", {}))[1])["profiles"] == []
     code, answer = await ask(world, "boss", "profiles", "_", {})
     assert {PROFILE, STRANGE} <= {one["name"] for one in json.loads(answer)["profiles"]}
+
+
+async def test_a_link_widens_no_grant(world: World, service: ServiceProcess) -> None:
+    """Of two linked contacts, who holds a grant for one reads that one; who holds all reads both, until the unlink."""
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("recall", {"query": "green harbour", "contact": "ann"}),
+        ("list", {"contact": "ann", "status": "all", "limit": 500}),
+        ("feed", {"contact": "ann", "limit": 1000}),
+    ]
+    async with await service.client(profile=PROFILE, principal="local") as person:
+        await person.link_contact("ann", "bob")
+        for verb, body in asked:
+            code, answer = await ask(world, "limited", verb, PROFILE, body)
+            assert (code, ANN in answer, BOB in answer, '"bob"' in answer) == ("", True, False, False), verb
+            code, answer = await ask(world, "full", verb, PROFILE, body)
+            assert (code, ANN in answer, BOB in answer) == ("", True, True), verb
+        code, answer = await ask(world, "limited", "get", PROFILE, {"key": "colour", "contact": "ann"})
+        assert (code, ANN in answer) == ("", True)
+        await person.unlink_contact("ann", "bob")
+    for verb, body in asked[:2]:
+        assert BOB not in (await ask(world, "full", verb, PROFILE, body))[1]
 
 
 async def test_refusals_are_counted_and_logged_without_content(world: World, service: ServiceProcess) -> None:

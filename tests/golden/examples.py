@@ -9,6 +9,8 @@ from domain.envelope import Actor, Envelope
 from domain.events import (
     AccessCounted,
     ContactSet,
+    ContactsLinked,
+    ContactsUnlinked,
     ContradictionNoted,
     EmbeddingComputed,
     EmbeddingFailed,
@@ -30,7 +32,9 @@ from domain.events import (
     MessageRecorded,
     ProfileCreated,
     RecallServed,
+    SettingsChanged,
 )
+from domain.settings import AccessSettings, ProfileSettings, RecallPreferences
 
 __all__ = ["EXAMPLES"]
 
@@ -118,6 +122,15 @@ _EVENTS: tuple[Event, ...] = (
     EmbeddingFailed(embedding="e" * 26, model="minilm", reason="no tokens"),
     AccessCounted(instance="i1", counts={_ONE: (3, _AT), _OTHER: (1, _LATER)}),
     RecallServed(query="Where does Ana live?", results=(_ONE, _MESSAGE), contact="Ana"),
+    ContactsLinked(first="Ana 🌍", second="ana@example.org"),
+    ContactsUnlinked(first="Ana 🌍", second="ana@example.org"),
+    SettingsChanged(
+        version=3,
+        settings=ProfileSettings(
+            recall=RecallPreferences(fusion="classic", message_share=0.5, fill=3), access=AccessSettings(counted=False)
+        ),
+    ),
+    SettingsChanged(version=1, settings=ProfileSettings()),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

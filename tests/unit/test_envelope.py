@@ -16,6 +16,7 @@ from domain import events
 from domain.envelope import Actor, Envelope, decode_body, encode_body, profile_of
 from domain.errors import DamagedError
 from domain.events import TOPICS, EmbeddingComputed, Event, MemoryPinned, MessageRecorded, upcaster
+from domain.settings import AccessSettings, ProfileSettings, RecallPreferences
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -37,6 +38,16 @@ _BASIC: dict[object, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     dict[str, Any]: st.dictionaries(_TEXT, _JSON, max_size=2),
     tuple[str, ...]: st.lists(_TEXT, max_size=3).map(tuple),
+    ProfileSettings: st.builds(
+        ProfileSettings,
+        recall=st.builds(
+            RecallPreferences,
+            fusion=st.sampled_from(["default", "classic"]),
+            message_share=st.floats(0, 1),
+            fill=st.integers(0, 100),
+        ),
+        access=st.builds(AccessSettings, counted=st.booleans()),
+    ),
     dict[str, tuple[int, datetime]]: st.dictionaries(_TEXT, st.tuples(st.integers(0, 9), _TIMES), max_size=2),
 }
 

@@ -7,7 +7,7 @@ async with await Umbriel.embedded() as memory:
 
 from __future__ import annotations
 
-from umbriel._embedded import data_directory
+from umbriel._embedded import data_directory, read_endpoint
 from umbriel._errors import (
     AlreadyRunningError,
     ConflictError,
@@ -22,6 +22,7 @@ from umbriel._errors import (
 )
 from umbriel._split import sequence_of
 from umbriel._subscription import Subscription
+from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
 from umbriel.client import Umbriel
 from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
 from umbriel.types import (
@@ -49,12 +50,15 @@ from umbriel.types import (
     ViewStatus,
     Visibility,
     WhyReply,
+    WorkItem,
 )
 
 __all__ = [
     "AlreadyRunningError",
     "ChannelHit",
     "ConflictError",
+    "ContactInfo",
+    "ContactsReply",
     "DamagedError",
     "ErrorReply",
     "FeedEvent",
@@ -65,6 +69,7 @@ __all__ = [
     "IngestReply",
     "InvalidInputError",
     "Kind",
+    "LinkReply",
     "ListReply",
     "LogFullError",
     "Memory",
@@ -82,6 +87,8 @@ __all__ = [
     "RecallResult",
     "RefusedError",
     "RememberReply",
+    "RetryReply",
+    "SettingsReply",
     "SourceLine",
     "StatusReply",
     "Subscription",
@@ -92,6 +99,8 @@ __all__ = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "WorkItem",
     "data_directory",
+    "read_endpoint",
     "sequence_of",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 from umbriel import _embedded, _split
 from umbriel import types as wire
+from umbriel._admin import AdminVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
@@ -26,7 +27,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(PrincipalVerbs):
+class Umbriel(AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb

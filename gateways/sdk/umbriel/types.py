@@ -45,6 +45,7 @@ __all__ = [
     "ViewStatus",
     "Visibility",
     "WhyReply",
+    "WorkItem",
 ]
 
 Kind = Literal["fact", "event", "instruction", "task"]
@@ -357,6 +358,10 @@ class ProfileInfo(_Reply, frozen=True):
     created_at: datetime
     messages: int = 0
     memories: int = 0
+    pending: int = 0
+    failed: int = 0
+    bytes: int = 0
+    open: bool = False
 
 
 class ProfilesReply(_Reply, frozen=True):
@@ -378,10 +383,26 @@ class ViewStatus(_Reply, frozen=True):
     items: int
     bytes: int = 0
     stopped: str = ""
+    resident: int = 0
+
+
+class WorkItem(_Reply, frozen=True):
+    """One piece of outstanding work: it is ``pending``, or it ``failed``, or it is a view that ``stopped``, and why."""
+
+    profile: str
+    state: Literal["pending", "failed", "stopped"]
+    work: str
+    position: str
+    reason: str = ""
 
 
 class StatusReply(_Reply, frozen=True):
-    """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them."""
+    """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them.
+
+    ``lag_events`` counts events of the log that the views have not passed, ``lag_seconds`` is the age of the oldest
+    of them; ``work`` lists the first pieces of what is outstanding. Bytes are on disk, but ``resident_bytes`` (an
+    estimate: vectors of open profiles in memory). ``commit_seconds`` is what the last commit took.
+    """
 
     version: str
     log_position: str
@@ -391,6 +412,17 @@ class StatusReply(_Reply, frozen=True):
     failed: int
     views: list[ViewStatus] = []
     profiles: int = 0
+    open_profiles: int = 0
+    uptime_seconds: float = 0.0
+    lag_events: int = 0
+    lag_seconds: float = 0.0
+    log_events: int = 0
+    log_bytes: int = 0
+    views_bytes: int = 0
+    resident_bytes: int = 0
+    committed_at: datetime | None = None
+    commit_seconds: float = 0.0
+    work: list[WorkItem] = []
     refused: int = 0
 
 

@@ -1,0 +1,144 @@
+"""Checks of a running service: its port, the streams, the keys, positions against the log, and what it says itself."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives import keywrap
+
+from domain.settings import Settings
+from gateways.doctor.findings import Finding, attempt, attempt_async, fail, ok, skipped, warn
+from gateways.doctor.offline import profile_name, profile_roots, view_positions
+from gateways.jetstream.connection import Connection, connect
+from gateways.jetstream.direct import StreamReader
+from gateways.jetstream.keys import CHECK, CHECKED
+from gateways.jetstream.log import Log
+from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM, check_streams
+from gateways.jetstream.users import SERVICE
+from umbriel import StatusReply, Umbriel
+
+__all__ = ["look", "skip"]
+
+_SLOW_SECONDS = 30.0
+_LISTED = 3
+_PERSON = "local"
+
+
+async def look(data: Path, url: str) -> list[Finding]:
+    """Carry out every check of the service that answers at ``url``."""
+    findings = attempt("port", "look into serve.log and nats/nats.log", lambda: _port(url))
+    if any(one.state == "fail" for one in findings):
+        return findings
+    findings += await attempt_async("log", "look into serve.log and nats/nats.log", lambda: _log(data, url))
+    findings += await attempt_async("service", "look into serve.log", lambda: _service(data, url))
+    return findings
+
+
+def _port(url: str) -> Iterator[Finding]:
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname or "127.0.0.1", place.port or 4222), timeout=3) as probe:
+        greeting = probe.recv(4)
+    if greeting == b"INFO":
+        yield ok("port", f"{url} answers")
+    else:
+        yield fail("port", f"{url} is no NATS server", "stop what listens there, then start the service again")
+
+
+async def _log(data: Path, url: str) -> list[Finding]:
+    connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")
+    try:
+        return [
+            *await attempt_async("streams", "give the streams their configuration back", lambda: _streams(connection)),
+            *await attempt_async("keys", "restore secrets/master.key from a backup", lambda: _keys(data, connection)),
+            *await attempt_async("positions", "run `umbriel rebuild`", lambda: _positions(data, connection)),
+        ]
+    finally:
+        await connection.close()
+
+
+def _password(data: Path, user: str) -> str:
+    return (data / "secrets" / f"{user}.password").read_text("ascii").strip()
+
+
+async def _streams(connection: Connection) -> list[Finding]:
+    await check_streams(connection.js, max_bytes=Settings().log_max_bytes)
+    size = await Log(connection).size()
+    limit = Settings().log_max_bytes
+    found = f"configured as they must be; {size.messages} events, {size.bytes / 1024**2:.1f} MiB"
+    if size.bytes > 0.9 * limit:
+        return [warn("streams", f"{found}: the log is nearly full", "raise the log's size limit")]
+    return [ok("streams", found)]
+
+
+async def _keys(data: Path, connection: Connection) -> list[Finding]:
+    record = await StreamReader(connection, KEYS_STREAM, KEYS_PREFIX).last_message(CHECK)
+    if record is None:
+        return [warn("keys", "nothing says which master key they are wrapped under", "start the service once")]
+    try:
+        unwrapped = keywrap.aes_key_unwrap((data / "secrets" / "master.key").read_bytes(), record.body())
+    except (keywrap.InvalidUnwrap, ValueError):
+        unwrapped = b""
+    if unwrapped != CHECKED:
+        return [fail("keys", "the master key is not theirs", "restore secrets/master.key from a backup")]
+    return [ok("keys", "wrapped under this master key")]
+
+
+async def _positions(data: Path, connection: Connection) -> list[Finding]:
+    """Compare each profile's position, and the event it stands at, with the log."""
+    log = Log(connection)
+    findings = []
+    roots = profile_roots(data)
+    for root in roots:
+        position, event_position, event_id = view_positions(root)
+        last = await log.last_position()
+        name = profile_name(root)
+        if position > last:
+            found = f"{name} is at {position}, the log ends at {last}"
+            findings.append(fail("positions", found, "restore the log, or rebuild to go on with what is left"))
+        elif event_position and await _event_id(log, event_position) != event_id:
+            found = f"{name} was made from another event at {event_position}"
+            findings.append(fail("positions", found, f"run `umbriel rebuild --profile {name}`"))
+    return findings or [ok("positions", f"{len(roots)} profiles stand at events that the log holds")]
+
+
+async def _event_id(log: Log, position: int) -> str:
+    entries = await log.read(position - 1, 1)
+    return entries[0].event_id if entries and entries[0].position == position else ""
+
+
+async def _service(data: Path, url: str) -> list[Finding]:
+    # Not `embedded`, which would start a service where none answers.
+    async with await Umbriel.connect(url, principal=_PERSON, password=_password(data, _PERSON)) as client:
+        status = await client.status(service=True)
+    return [_lag(status), *_outstanding(status)]
+
+
+def _lag(status: StatusReply) -> Finding:
+    found = f"version {status.version}, up {status.uptime_seconds:.0f} s, {status.profiles} profiles"
+    if status.lag_seconds > _SLOW_SECONDS:
+        found += f"; views are {status.lag_events} events and {status.lag_seconds:.0f} s behind"
+        return warn("service", found, "wait; when it grows, look into serve.log")
+    return ok("service", found)
+
+
+def _outstanding(status: StatusReply) -> Iterator[Finding]:
+    stopped = [one for one in status.work if one.state == "stopped"]
+    failed = [one for one in status.work if one.state == "failed"]
+    for one in stopped[:_LISTED]:
+        found = f"the {one.work} view of {one.profile} stopped at {one.position}: {one.reason}"
+        yield fail("work", found, f"umbriel retry --profile {one.profile}; if it stops again, umbriel rebuild")
+    for one in failed[:_LISTED]:
+        found = f"{one.work} of {one.profile} failed: {one.reason}"
+        yield warn("work", found, f"umbriel retry --profile {one.profile}")
+    if status.failed > min(len(failed), _LISTED):
+        yield warn("work", f"{status.failed} pieces failed in all", "umbriel profiles, then umbriel retry")
+    if not stopped and not failed and not status.failed:
+        yield ok("work", f"nothing failed or stopped, {status.pending} pending")
+
+
+def skip() -> list[Finding]:
+    """What is said of these checks when no service runs."""
+    return [skipped(check, "no service runs here") for check in ("port", "streams", "keys", "positions", "service")]

@@ -1,0 +1,101 @@
+"""Wire types of contacts, settings and retry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from umbriel.types import _Reply, _Wire
+
+__all__ = [
+    "ContactInfo",
+    "ContactsReply",
+    "ContactsRequest",
+    "LinkReply",
+    "LinkRequest",
+    "RetryReply",
+    "RetryRequest",
+    "SettingsReply",
+    "SettingsRequest",
+    "UnlinkRequest",
+]
+
+
+class LinkRequest(_Wire, frozen=True):
+    """Say that ``contact`` and ``to`` are one person, each as written."""
+
+    contact: str
+    to: str
+
+
+class UnlinkRequest(_Wire, frozen=True):
+    """Take back the link between a contact and ``other``, or without ``other`` every link that names it."""
+
+    contact: str
+    other: str = ""
+
+
+class LinkReply(_Reply, frozen=True):
+    """The pairs that were linked or unlinked (none when it was so already), and who is one with the contact now."""
+
+    changed: tuple[tuple[str, str], ...]
+    group: tuple[str, ...]
+    position: str
+
+
+class ContactsRequest(_Wire, frozen=True):
+    """A page of contacts by name, behind ``cursor``."""
+
+    cursor: str = ""
+    limit: int = 100
+    at_least: str = ""
+
+
+class ContactInfo(_Reply, frozen=True):
+    """A contact as written: its own conversations and live memories, its links, and all who are one with it."""
+
+    contact: str
+    conversations: int = 0
+    memories: int = 0
+    channels: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+
+
+class ContactsReply(_Reply, frozen=True):
+    """One page; an empty ``cursor`` is the last page."""
+
+    contacts: tuple[ContactInfo, ...]
+    position: str
+    cursor: str = ""
+
+
+class SettingsRequest(_Wire, frozen=True):
+    """Read the settings, or change some by name; with ``expected`` only when that is still their version."""
+
+    changes: dict[str, Any] = msgspec.field(default_factory=dict)
+    expected: int | None = None
+
+
+class SettingsReply(_Reply, frozen=True):
+    """Every setting by name, and how often they were changed (0: never)."""
+
+    settings: dict[str, Any]
+    version: int
+    position: str
+
+
+class RetryRequest(_Wire, frozen=True):
+    """Try again what failed or stopped in one profile."""
+
+
+class RetryReply(_Reply, frozen=True):
+    """Embeddings tried again, how many came this time and why others did not; views that had stopped or still do."""
+
+    tried: int
+    computed: int
+    position: str
+    reasons: tuple[str, ...] = ()
+    restarted: tuple[str, ...] = ()
+    stopped: dict[str, str] = msgspec.field(default_factory=dict)

@@ -1,0 +1,48 @@
+"""A profile's settings at run time: read, changed through events, and applied at the next request."""
+
+from __future__ import annotations
+
+import msgspec
+
+from domain.ids import check_profile
+from domain.profile import Profile
+from domain.settings import ProfileSettings, flat, with_changes
+from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.context import Caller, Core
+from projections.recall import RecallSettings
+from umbriel.admin import SettingsReply, SettingsRequest
+
+__all__ = ["recall_settings", "settings"]
+
+
+async def settings(core: Core, caller: Caller, profile: str, request: SettingsRequest) -> SettingsReply:
+    """Return the settings of a profile, after changing some; a change counts for every request after the reply."""
+    check_profile(profile)
+    if request.changes:
+        with_changes(ProfileSettings(), request.changes)  # before anything is written
+        await ensure_profile(core, caller, profile)
+    aggregate_id = await core.events.subject_id(profile, Profile.CATEGORY, "profile")
+    if not request.changes:
+        found = await load(core, Profile, aggregate_id) if await core.known_profile(profile) else Profile(aggregate_id)
+        return _reply(core, found, core.reader.passed)
+
+    def decide(aggregate: Profile) -> Profile:
+        aggregate.change_settings(request.changes, caller.context(), expected=request.expected)
+        return aggregate
+
+    changed, position = await change(core, Profile, aggregate_id, decide)
+    if position:
+        await core.reader.wait_until(lambda: core.reader.passed >= position, core.settings.wait_seconds)
+    return _reply(core, changed, position or core.reader.passed)
+
+
+def _reply(core: Core, profile: Profile, position: int) -> SettingsReply:
+    return SettingsReply(
+        settings=flat(profile.settings), version=profile.settings_version, position=core.positions.show(position)
+    )
+
+
+def recall_settings(settings: ProfileSettings) -> RecallSettings:
+    """Return what recall weighs its channels with, by a profile's settings."""
+    base = RecallSettings.classic() if settings.recall.fusion == "classic" else RecallSettings()
+    return msgspec.structs.replace(base, message_share=settings.recall.message_share)
