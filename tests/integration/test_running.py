@@ -22,6 +22,7 @@ from gateways import bootstrap
 from gateways.bootstrap import Runtime
 from gateways.jetstream.log import Append
 from gateways.service.profiles import OpenProfile
+from gateways.service.service import VERBS
 from projections.generations import ViewSet
 from projections.ledger import Ledger
 
@@ -60,8 +61,9 @@ async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
 
 
 async def call(runtime: Runtime, verb: str, profile: str = "p", **fields: Any) -> Any:
-    """Ask the service as an agent would; the reply's fields become attributes."""
-    return await runtime.service.call(verb, AGENT, profile, msgspec.json.encode(fields))
+    """Ask the service as an agent would, and read the reply as its client would."""
+    reply = await runtime.service.call(verb, AGENT, profile, msgspec.json.encode(fields))
+    return msgspec.json.decode(msgspec.json.encode(reply), type=VERBS[verb].reply)
 
 
 def said(*lines: str) -> list[dict[str, str]]:
