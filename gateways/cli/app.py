@@ -14,8 +14,9 @@ from gateways.cli.demo import demo
 from gateways.cli.export import export, feed
 from gateways.cli.ingest import ingest
 from gateways.cli.reads import get, history, list_memories, profiles, recall, status, why
+from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
-from gateways.cli.writes import forget, rebuild, remember
+from gateways.cli.writes import forget, remember
 
 __all__ = ["app", "run"]
 

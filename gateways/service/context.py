@@ -21,6 +21,7 @@ from gateways.service.events import EventReader
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
+from gateways.service.rebuilding import Rebuilds
 from projections.directory import Directory
 from umbriel.types import Visibility
 
@@ -55,6 +56,7 @@ class Core:
         directory: Directory,
         embedder: Embedder,
         positions: Positions,
+        rebuilds: Rebuilds,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -65,6 +67,7 @@ class Core:
         self.directory = directory
         self.embedder = embedder
         self.positions = positions
+        self.rebuilds = rebuilds
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
 
@@ -101,7 +104,12 @@ class Core:
         return profile.views.position if profile.views.stopped else self.reader.passed
 
     def complete(self, profile: OpenProfile) -> int:
-        """Return the position up to which nothing live waits for its embedding."""
+        """Return the position up to which nothing live waits for its embedding.
+
+        While the vectors are off, no channel would find more by waiting.
+        """
+        if "vectors" in profile.views.off:
+            return self.applied(profile)
         ledger = profile.views.ledger
         complete = ledger.complete_position()
         return self.applied(profile) if complete >= ledger.position else complete

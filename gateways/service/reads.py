@@ -75,7 +75,14 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
         found = await core.in_thread(
             lambda: recall_views(opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now)
         )
-        reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
+        reply = reply_of(
+            found,
+            request,
+            positions=core.positions,
+            position=position,
+            limits=core.settings.limits,
+            off=opened.views.off,
+        )
         accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply
 

@@ -8,6 +8,7 @@ from domain.errors import NotFoundError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
+from gateways.service.rebuild import rebuild_status
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus
 
 __all__ = ["SERVICE", "profiles", "status"]
@@ -64,10 +65,12 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
                 items=view.count,
                 bytes=view.bytes_on_disk,
                 stopped=views.stopped.get(name, ""),
+                outdated=views.outdated.get(name, ""),
             )
             for name, view in (("ledger", views.ledger), ("vectors", views.vectors), ("keywords", views.keywords))
         ],
         profiles=1,
+        rebuild=await rebuild_status(core, opened.name),
     )
 
 

@@ -9,6 +9,7 @@ from projections.ledger.records import (
     Counts,
     Filler,
     HistoryRecord,
+    IndexCounts,
     KeyHit,
     Live,
     LiveItem,
@@ -18,7 +19,7 @@ from projections.ledger.records import (
     Pending,
 )
 from projections.ledger.segments import query_segments, query_words
-from projections.ledger.view import Ledger
+from projections.ledger.view import Ledger, model_of
 
 __all__ = [
     "AsOf",
@@ -27,6 +28,7 @@ __all__ = [
     "Counts",
     "Filler",
     "HistoryRecord",
+    "IndexCounts",
     "KeyHit",
     "Ledger",
     "Live",
@@ -35,6 +37,7 @@ __all__ = [
     "MessageRecord",
     "Page",
     "Pending",
+    "model_of",
     "query_segments",
     "query_words",
 ]
