@@ -34,7 +34,7 @@ class CheapEmbedder:
         for word in text.casefold().split():
             digest = hashlib.blake2b(f"{self.model} {word}".encode(), digest_size=self.dimension).digest()
             vector += np.frombuffer(digest, dtype=np.uint8).astype("<f4") - 127.5
-        return (vector / np.linalg.norm(vector)).astype("<f4").tobytes()
+        return bytes((vector / np.linalg.norm(vector)).astype("<f4").tobytes())
 
 
 class _Default(CheapEmbedder):
@@ -43,5 +43,5 @@ class _Default(CheapEmbedder):
 
 
 if __name__ == "__main__":
-    bootstrap.MiniLMEmbedder = _Default  # type: ignore[misc, assignment]
+    setattr(bootstrap, "MiniLMEmbedder", _Default)  # noqa: B010
     main()

@@ -19,8 +19,8 @@ from tests.e2e.processes import ServiceProcess
 from umbriel import ConflictError, DamagedError, NotFoundError, RebuildReply, Umbriel
 from umbriel.types import Message
 
-WORDS = (
-    "amber birch cedar delta ember fjord grove heath inlet jetty knoll lagoon mesa nook oasis plain quay reef".split()
+WORDS = tuple(
+    "amber birch cedar delta ember fjord grove heath inlet jetty knoll lagoon mesa nook oasis plain quay reef".split()  # noqa: SIM905
 )
 ASKED = ("amber birch", "lagoon of the reef", "message number 7", "who walked to the jetty")
 
@@ -69,7 +69,7 @@ async def answers(client: Umbriel) -> list[list[tuple[str, float]]]:
 async def ended(client: Umbriel) -> RebuildReply:
     """Wait for the end of the profile's rebuild."""
     async with asyncio.timeout(50):
-        while (reply := await client.rebuild(action="status")).state in ("running", "verifying"):
+        while (reply := await client.rebuild(action="status")).state in ("running", "verifying"):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return reply
 
@@ -77,7 +77,7 @@ async def ended(client: Umbriel) -> RebuildReply:
 async def paused_midway(client: Umbriel) -> RebuildReply:
     """Start a rebuild of every view and pause it before its end."""
     await client.rebuild(wait=False)
-    while not (await client.rebuild(action="status")).events:
+    while not (await client.rebuild(action="status")).events:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     reply = await client.rebuild(action="pause")
     assert reply.state == "paused"
@@ -109,7 +109,6 @@ async def test_recall_answers_during_a_rebuild_of_20000_messages(tmp_path: Path)
         assert asked > 5
         assert slowest < 5
         assert await answers(client) == before
-        print(f"\n20,000 messages: {status.events} events, {status.rate} events/s; {asked} recalls, {slowest:.2f} s")
 
 
 @pytest.fixture
@@ -222,7 +221,7 @@ async def test_a_changed_model_killed_midway_keeps_what_it_embedded(own: Service
     own.stop()
     embedder = CheapEmbedder("dearer")
     async with serving(own.data, embedder) as client:
-        while not embedder.texts:
+        while not embedder.texts:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         await client.rebuild(action="pause")
     rest = CheapEmbedder("dearer")
