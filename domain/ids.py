@@ -25,6 +25,7 @@ __all__ = [
     "memory_id",
     "message_id",
     "moment_text",
+    "numbered",
     "originator_id",
     "partition_of",
     "split_memory_id",
@@ -85,7 +86,11 @@ def base_message_id(session: str, role: str, content: str) -> str:
 
 def message_id(session: str, role: str, content: str, occurrence: int = 1) -> str:
     """Return the content-addressed id of the n-th occurrence (1 for the first)."""
-    base = base_message_id(session, role, content)
+    return numbered(base_message_id(session, role, content), occurrence)
+
+
+def numbered(base: str, occurrence: int) -> str:
+    """Return the message id of the n-th occurrence of a base id."""
     return base if occurrence == 1 else f"{base}.{occurrence}"
 
 

@@ -46,29 +46,38 @@ class Resolution(msgspec.Struct, frozen=True):
     position: int = 0
 
 
-def resolve(seen: Sequence[Seen], message: Incoming) -> Resolution:
-    """Decide whether ``message`` is one of ``seen`` (first to last occurrence) or the next one."""
+def resolve(seen: Sequence[Seen | None], message: Incoming) -> Resolution:
+    """Decide whether ``message`` is one of ``seen`` or a new occurrence.
+
+    ``seen[n - 1]`` is the n-th occurrence, None where it was never recorded: a caller may send the third of
+    three equal messages alone. A new occurrence takes its ordinal where that is free, else the next free number.
+    """
     index = _match(seen, message)
     if index is None:
-        return Resolution(len(seen) + 1, "recorded")
+        return Resolution(_free(seen, message.ordinal), "recorded")
     found = seen[index]
+    assert found is not None  # noqa: S101 -- a match is one of those seen
     return Resolution(index + 1, "blocked" if found.forgotten else "duplicate", found.position)
 
 
-def _match(seen: Sequence[Seen], message: Incoming) -> int | None:
+def _free(seen: Sequence[Seen | None], ordinal: int) -> int:
+    if ordinal > len(seen) or seen[ordinal - 1] is None:
+        return ordinal
+    return next((n for n, one in enumerate(seen, 1) if one is None), len(seen) + 1)
+
+
+def _match(seen: Sequence[Seen | None], message: Incoming) -> int | None:
+    known = [(index, one) for index, one in enumerate(seen) if one is not None]
     if message.caller_id:
-        for index, one in enumerate(seen):
+        for index, one in known:
             if one.caller_id == message.caller_id:
                 return index
-    if message.ordinal > len(seen):
-        return None
-    candidate = seen[message.ordinal - 1]
-    if _told_apart(candidate, message):
+    candidate = seen[message.ordinal - 1] if message.ordinal <= len(seen) else None
+    if candidate is None or _told_apart(candidate, message):
         return None
     if message.at is None or candidate.at is None or message.at == candidate.at:
         return message.ordinal - 1
-    alike = (i for i, one in enumerate(seen) if one.at == message.at and not _told_apart(one, message))
-    return next(alike, None)
+    return next((i for i, one in known if one.at == message.at and not _told_apart(one, message)), None)
 
 
 def _told_apart(one: Seen, message: Incoming) -> bool:

@@ -11,6 +11,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes above which input is refused (C18)."""
 
     messages_per_ingest: int = 500
+    occurrences: int = 10_000
     message_bytes: int = 32_768
     memory_bytes: int = 32_768
     query_bytes: int = 1_024

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
+import ssl
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +21,7 @@ from faststream.security import SASLPlaintext
 from filelock import FileLock, Timeout
 
 from domain.envelope import Envelope
-from domain.errors import AlreadyRunningError, MismatchError
+from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
 from domain.ports import Embedder
 from domain.settings import Settings
 from gateways.api import Api
@@ -28,11 +30,15 @@ from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
+from gateways.jetstream.principals import Principals, hash_of
+from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
-from gateways.jetstream.users import ANSWER, EMBEDDED, SERVICE
+from gateways.jetstream.tls import Tls
+from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.models.minilm import MiniLMEmbedder
-from gateways.service.context import Caller, Core
+from gateways.service.administration import Administration
+from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.positions import Positions
@@ -42,10 +48,13 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.service import Service
 from projections.directory import Directory
 
-__all__ = ["Runtime", "running", "serve"]
+__all__ = ["Runtime", "authorization", "running", "serve", "tls_of"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
+_CANCEL_AGAIN = 2.0
+_FILES = 16_384
+_LOOPBACK = "127.0.0.1"
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -65,32 +74,59 @@ async def running(
     nats: str | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
+    bind: str = _LOOPBACK,
+    tls: Tls | None = None,
+    tls_ca: Path | None = None,
 ) -> AsyncIterator[Runtime]:
     """Run the service on a data directory until the context ends.
 
-    Without ``nats`` an embedded server is started on the loopback interface. Raises AlreadyRunningError
+    Without ``nats`` an embedded server is started on the loopback interface, or on ``bind`` with ``tls``; ``tls_ca``
+    is what a server of one's own is trusted by. Raises AlreadyRunningError
     when another process serves the directory or the port is taken, MismatchError when the streams are
     not configured as they must be.
     """
     settings = settings or Settings()
+    _raise_file_limit()
     async with AsyncExitStack() as stack:
         stack.callback(_lock(data).release)
-        server = NatsServer(data, port=port or 0)
+        principals = Principals(Secrets(data / "secrets"))
+        server = NatsServer(
+            data,
+            port=port or 0,
+            principals=principals.active(),
+            hashes=principals.hashes(),
+            nkeys=principals.nkeys(),
+            bind=bind,
+            tls=tls,
+        )
         if nats is None:
             await server.start()
             stack.push_async_callback(server.stop)
-        url = nats or server.url
-        connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service")
+        url, context = nats or server.url, _trust(tls, tls_ca)
+        connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service", tls=context)
         stack.push_async_callback(connection.close)
         state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
         core = await _core(stack, data, connection, state, server, settings, model)
-        service = Service(core)
+        administration = Administration(principals, _applying(server, principals))
+        stack.push_async_callback(administration.close)
+        service = Service(core, administration)
         tasks = _start_workers(stack, core, service)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
-        api = await _start_api(stack, service, url, server.password(ANSWER))
+        api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets us: an open profile holds about thirty, and 1,024 are few."""
+    try:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        _log.warning("file_limit_kept", reason=str(error))
 
 
 def _lock(data: Path) -> FileLock:
@@ -136,7 +172,8 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
     )
-    stack.callback(core.close)
+    # On a thread: commands that still run need the loop to end.
+    stack.push_async_callback(asyncio.to_thread, core.close)
     return core
 
 
@@ -185,36 +222,92 @@ _EMBEDDED = frozenset({"message", "memory"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """End the workers; one that an arriving message made miss its cancellation is told again."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN)
 
 
-async def _start_api(stack: AsyncExitStack, service: Service, url: str, password: str) -> Api:
+def _trust(tls: Tls | None, authority: Path | None) -> ssl.SSLContext | None:
+    """Return how the service trusts its NATS server: its own by its certificate, another's by an authority."""
+    if tls is not None:
+        return tls.own_context()
+    return None if authority is None else ssl.create_default_context(cafile=str(authority))
+
+
+def _applying(server: NatsServer, principals: Principals) -> Callable[[], Awaitable[bool]]:
+    async def apply() -> bool:
+        if server.running:
+            await server.reload(principals.active(), principals.hashes(), principals.nkeys())
+        return server.running
+
+    return apply
+
+
+def tls_of(certificate: Path | None, key: Path | None, authority: Path | None) -> Tls | None:
+    """Return the TLS files of an embedded server, None without any; half of a pair is an InvalidInputError."""
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise InvalidInputError(
+            "a certificate and its key belong together", expected="--tls-cert and --tls-key", found="one of them"
+        )
+    return Tls(certificate.absolute(), key.absolute(), authority.absolute() if authority else None)
+
+
+def authorization(data: Path) -> str:
+    """Return the ``authorization`` block for a NATS server of one's own; every password in it is a bcrypt hash."""
+    files = Secrets(data / "secrets")
+    principals = Principals(files)
+    users, nkeys = users_for(principals.active()), principals.nkeys()
+    hashes = dict(principals.hashes())
+    for name in {user.name for user in users} - hashes.keys() - nkeys.keys():
+        hashes[name] = hash_of(files.password(name))
+    return users_config(users, hashes, nkeys)
+
+
+async def _start_api(
+    stack: AsyncExitStack,
+    service: Service,
+    principals: Principals,
+    url: str,
+    password: str,
+    tls: ssl.SSLContext | None,
+) -> Api:
     broker = NatsBroker(
         url,
-        security=SASLPlaintext(username=ANSWER, password=password, use_ssl=False),
+        security=SASLPlaintext(username=ANSWER, password=password, use_ssl=tls is not None, ssl_context=tls),
         inbox_prefix=f"_INBOX_{ANSWER}",
         max_reconnect_attempts=-1,
         logger=None,
     )
-    callers = {principal.name: Caller(principal.name, principal.type) for principal in EMBEDDED}
-    api = Api(service, callers, broker)
+    api = Api(service, principals.get, broker)
     await broker.start()
     stack.push_async_callback(broker.stop)
     return api
 
 
-async def serve(data: Path, *, port: int | None = None, nats: str | None = None, exit_when_idle: bool = False) -> None:
+async def serve(
+    data: Path,
+    *,
+    port: int | None = None,
+    nats: str | None = None,
+    exit_when_idle: bool = False,
+    bind: str = _LOOPBACK,
+    tls: Tls | None = None,
+    tls_ca: Path | None = None,
+) -> None:
     """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     settings = Settings()
-    async with running(data, port=port, nats=nats, settings=settings) as runtime:
+    async with running(data, port=port, nats=nats, settings=settings, bind=bind, tls=tls, tls_ca=tls_ca) as runtime:
         endpoint = data / "endpoint.json"
-        _publish_endpoint(endpoint, runtime.url)
+        _publish_endpoint(endpoint, runtime.url, tls, tls_ca)
         _log.info("serving", url=runtime.url, data=str(data))
         try:
             while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, settings)):
@@ -225,8 +318,16 @@ async def serve(data: Path, *, port: int | None = None, nats: str | None = None,
     _log.info("stopped")
 
 
-def _publish_endpoint(path: Path, url: str) -> None:
-    body = msgspec.json.encode({"url": url, "pid": os.getpid(), "version": version("umbriel-server")})
+def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | None) -> None:
+    # Whoever joins here does so over loopback and trusts this very certificate, as the service itself does.
+    shown = {
+        "url": url,
+        "pid": os.getpid(),
+        "version": version("umbriel-server"),
+        "tls_certificate": str(tls.certificate.absolute()) if tls else "",
+        "tls_ca": str(authority.absolute()) if authority and not tls else "",
+    }
+    body = msgspec.json.encode(shown)
     temporary = path.with_suffix(".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -2,22 +2,23 @@
 
 A responder cannot see who sent a request, so the principal is in the subject and the server's permissions
 tie a user to its own. Replies go to ``_INBOX_<principal>.…`` only: a request that names another reply
-subject is not carried out.
+subject is neither carried out nor answered.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 import structlog
 from faststream import Path
+from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
 from domain.errors import InvalidInputError, RefusedError, UmbrielError
-from gateways.service.context import Caller
+from domain.grants import Principal
 from gateways.service.service import VERBS, Service
 from umbriel.types import ErrorReply
 
@@ -33,11 +34,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Api:
-    """Answers requests on one NATS connection; ``callers`` maps each principal to what its grant says."""
+    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None."""
 
-    def __init__(self, service: Service, callers: Mapping[str, Caller], broker: NatsBroker) -> None:
+    def __init__(self, service: Service, principals: Callable[[str], Principal | None], broker: NatsBroker) -> None:
         self._service = service
-        self._callers = callers
+        self._principals = principals
         self._broker = broker
         self.last_request = time.monotonic()
         self.active = 0
@@ -60,10 +61,12 @@ class Api:
         self.last_request = time.monotonic()
         self.active += 1
         try:
-            caller = self._caller(principal, message.reply_to)
+            caller = self._speaker(principal, verb, message.reply_to)
             return NatsResponse(_encode(await self._service.call(verb, caller, profile, message.body)))
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
+        except SkipMessage:
+            raise
         except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
             _log.exception("request_failed", verb=verb, profile=profile)
             return _error("internal", f"{verb} failed: {type(error).__name__}", "", "", retryable=False)
@@ -71,13 +74,16 @@ class Api:
             self.active -= 1
             self.last_request = time.monotonic()
 
-    def _caller(self, principal: str, reply_to: str) -> Caller:
-        caller = self._callers.get(principal)
-        if caller is None or not reply_to.startswith(f"_INBOX_{principal}."):
-            _log.warning("request_refused", principal=principal, reply_to=reply_to[:120])
-            raise RefusedError(
-                "this reply subject is not the caller's inbox", expected=f"_INBOX_{principal}.…", found=reply_to[:80]
-            )
+    def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
+        if not reply_to.startswith(f"_INBOX_{principal}."):
+            self._service.refusals.note(principal, verb, "", f"reply to {reply_to[:120]}")
+            # Not even a refusal goes to a subject that is somebody else's.
+            raise SkipMessage
+        caller = self._principals(principal)
+        if caller is None:
+            # A NATS server of one's own may still let a revoked principal in.
+            self._service.refusals.note(principal, verb, "", "unknown or revoked principal")
+            raise RefusedError("no such principal", expected="a principal that is not revoked", found=principal[:80])
         return caller
 
 

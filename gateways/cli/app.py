@@ -13,6 +13,7 @@ from gateways.cli.bench import bench
 from gateways.cli.demo import demo
 from gateways.cli.export import export, feed
 from gateways.cli.ingest import ingest
+from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, status, why
 from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
@@ -48,6 +49,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+app.add_typer(principal, name="principal", rich_help_panel="Maintain")
 app.command(
     "bench",
     rich_help_panel="Maintain",

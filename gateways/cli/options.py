@@ -49,7 +49,7 @@ Principal = Annotated[
         "--principal",
         envvar="UMBRIEL_PRINCIPAL",
         rich_help_panel=_PLACE,
-        help="Who speaks; with --nats its password is taken from UMBRIEL_PASSWORD.",
+        help="Who speaks; with --nats its password is taken from UMBRIEL_PASSWORD, or an nkey from UMBRIEL_NKEY_SEED.",
     ),
 ]
 Contact = Annotated[str, typer.Option("--contact", help="The contact this is about.")]

@@ -22,8 +22,27 @@ def serve(
     ] = None,
     nats: Annotated[str | None, typer.Option("--nats", help="Use this NATS instead of an embedded one.")] = None,
     exit_when_idle: Annotated[bool, typer.Option("--exit-when-idle", help="Stop when nobody asks any more.")] = False,
+    bind: Annotated[
+        str, typer.Option("--bind", help="The address to listen on; another than loopback needs TLS.")
+    ] = "127.0.0.1",
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="The certificate chain, PEM.")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="The certificate's key, PEM.")] = None,
+    tls_ca: Annotated[
+        Path | None, typer.Option("--tls-ca", help="Authorities, PEM: the chain's, or that of the server at --nats.")
+    ] = None,
 ) -> None:
     """Run the service in the foreground, with its own NATS unless --nats is given."""
     from gateways import bootstrap
 
-    asyncio.run(bootstrap.serve(data_directory(data), port=port, nats=nats, exit_when_idle=exit_when_idle))
+    tls = bootstrap.tls_of(tls_cert, tls_key, tls_ca)
+    asyncio.run(
+        bootstrap.serve(
+            data_directory(data),
+            port=port,
+            nats=nats,
+            exit_when_idle=exit_when_idle,
+            bind=bind,
+            tls=tls,
+            tls_ca=tls_ca,
+        )
+    )

@@ -37,7 +37,14 @@ class Target(msgspec.Struct, frozen=True):
         if self.data is not None and "UMBRIEL_DATA" not in os.environ:
             raise InvalidInputError("two places named", expected="--data or --nats", found="both")
         password = os.environ.get("UMBRIEL_PASSWORD", "")
-        return await Umbriel.connect(self.nats, principal=self.principal, password=password, profile=profile)
+        return await Umbriel.connect(
+            self.nats,
+            principal=self.principal,
+            password=password,
+            profile=profile,
+            nkey_seed=os.environ.get("UMBRIEL_NKEY_SEED") or None,
+            tls_ca=os.environ.get("UMBRIEL_TLS_CA") or None,
+        )
 
 
 class Session(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -61,11 +62,13 @@ class Connection:
 
     # -- opening and closing --------------------------------------------------------------------
 
-    async def open(self, url: str, user: str, password: str, *, seconds: float, name: str) -> None:
+    async def open(
+        self, url: str, user: str, password: str, *, seconds: float, name: str, tls: ssl.SSLContext | None = None
+    ) -> None:
         """Connect, or raise UnavailableError (nothing there) or RefusedError (wrong name or password)."""
         try:
             async with asyncio.timeout(seconds):
-                await self._connect(url, user, password, name)
+                await self._connect(url, user, password, name, tls)
         except (OSError, nats.errors.Error, TimeoutError) as error:
             await self.client.close()
             raise self._refusal(url, user, self._last_error or error) from error
@@ -73,13 +76,14 @@ class Connection:
         await self.client.subscribe(f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=_PENDING)
         self._connected.set()
 
-    async def _connect(self, url: str, user: str, password: str, name: str) -> None:
+    async def _connect(self, url: str, user: str, password: str, name: str, tls: ssl.SSLContext | None) -> None:
         connecting = asyncio.ensure_future(
             self.client.connect(
                 servers=[part.strip() for part in url.split(",")],
                 user=user or None,
                 password=password or None,
                 name=name,
+                tls=tls,
                 inbox_prefix=f"_INBOX_{user}" if user else "_INBOX",
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=_RECONNECT_WAIT,  # type: ignore[arg-type]  # seconds; a float works
@@ -209,7 +213,13 @@ class Connection:
 
 
 async def connect(
-    url: str, user: str = "", password: str = "", *, seconds: float = _CONNECT_SECONDS, name: str = "umbriel"
+    url: str,
+    user: str = "",
+    password: str = "",
+    *,
+    seconds: float = _CONNECT_SECONDS,
+    name: str = "umbriel",
+    tls: ssl.SSLContext | None = None,
 ) -> Connection:
     """Return an open connection as one NATS user.
 
@@ -221,7 +231,7 @@ async def connect(
         connection = Connection()
         left = max(deadline - time.monotonic(), 0)
         try:
-            await connection.open(url, user, password, seconds=left, name=name)
+            await connection.open(url, user, password, seconds=left, name=name, tls=tls)
         except UnavailableError as error:
             # A server that refuses may close before its reason was read; the next try reads it.
             if not isinstance(error.__cause__, ConnectionResetError) or time.monotonic() + _RECONNECT_WAIT > deadline:

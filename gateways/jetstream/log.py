@@ -97,6 +97,10 @@ class Log:
             start = (entries[-1].position if entries else after) + 1
             page = await self._reader.after(subject, start, limit - len(entries))
             entries += page.entries
+            if not entries and (found := await self._reader.next_of(subject, start)) is not None:
+                # "Nothing more" is the leader's to say: a replica that lags behind would let a caller skip events.
+                entries.append(found)
+                continue
             if not page.more or not page.entries:
                 break
         return entries

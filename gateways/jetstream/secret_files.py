@@ -24,6 +24,29 @@ class Secrets:
         """Return a user's password, made on first use."""
         return self._get(f"{user}.password", secrets.token_urlsafe(_PASSWORD_BYTES).encode()).decode("ascii").strip()
 
+    def renew_password(self, user: str) -> str:
+        """Replace a user's password and return the new one."""
+        fresh = secrets.token_urlsafe(_PASSWORD_BYTES)
+        self.write(f"{user}.password", fresh.encode())
+        return fresh
+
+    def read(self, name: str) -> bytes | None:
+        """Return a file's bytes, or None when there is no such file."""
+        try:
+            return (self._directory / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file as a whole, durably: it holds the old or the new bytes at any time."""
+        partial = self._partial(self._directory / name, content)
+        partial.replace(self._directory / name)
+        directory = os.open(self._directory, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
     def master_key(self) -> bytes:
         """Return the 32 bytes every other key is wrapped under, made on first use."""
         key = self._get("master.key", secrets.token_bytes(MASTER_KEY_BYTES))
@@ -41,13 +64,8 @@ class Secrets:
             return self._create(path, fresh)
 
     def _create(self, path: Path, fresh: bytes) -> bytes:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Complete or not there at all, and never replaced: of two makers one wins, both read its file.
-        partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(fresh)
-            file.flush()
-            os.fsync(file.fileno())
+        partial = self._partial(path, fresh)
         try:
             os.link(partial, path)
         except FileExistsError:
@@ -55,3 +73,12 @@ class Secrets:
         finally:
             partial.unlink()
         return path.read_bytes()
+
+    def _partial(self, path: Path, content: bytes) -> Path:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        return partial

@@ -12,11 +12,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from domain.errors import AlreadyRunningError, UnavailableError
 from gateways.jetstream.secret_files import Secrets
+from gateways.jetstream.tls import Tls, check_bind
 from gateways.jetstream.users import EMBEDDED, Principal, User, users_config, users_for
 
 __all__ = ["NatsServer", "find_binary"]
@@ -25,6 +26,7 @@ _HOST = "127.0.0.1"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
 _POLL = 0.02
+_RELOAD_SECONDS = 5.0
 _MAX_PAYLOAD = 1024**2
 _LOG_BYTES = 16 * 1024**2
 #: Streams reserve their largest size when they are made, so the server's own limit must be above their sum.
@@ -56,13 +58,26 @@ class NatsServer:
         *,
         port: int = 0,
         principals: Sequence[Principal] = EMBEDDED,
+        hashes: Mapping[str, str] | None = None,
+        nkeys: Mapping[str, str] | None = None,
+        bind: str = _HOST,
+        tls: Tls | None = None,
         extra_users: Sequence[User] = (),
         store_bytes: int = _STORE_BYTES,
     ) -> None:
+        check_bind(bind, tls)
+        if tls is not None:
+            tls.check()
         self.directory = data / "nats"
         self.secrets = Secrets(data / "secrets")
         self.principals = tuple(principals)
+        self.tls = tls
+        self._bind = bind
+        # How this machine reaches it: an address that stands for all of them is no destination.
+        self._host = _HOST if bind in {"0.0.0.0", "::", "localhost"} else bind  # noqa: S104 -- compared, not bound
+        self._extra = tuple(extra_users)
         self._users = [*users_for(principals), *extra_users]
+        self._hashes, self._nkeys = dict(hashes or {}), dict(nkeys or {})
         self._wanted = port
         self._store_bytes = store_bytes
         self._name = ""
@@ -73,8 +88,12 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens."""
-        return f"nats://{_HOST}:{self.port}"
+        """Where the server listens, as this machine reaches it."""
+        return f"{'tls' if self.tls else 'nats'}://{self._at}"
+
+    @property
+    def _at(self) -> str:
+        return f"[{self._host}]:{self.port}" if ":" in self._host else f"{self._host}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -110,11 +129,11 @@ class NatsServer:
             raise AlreadyRunningError("the server was started already", expected="a stopped one", found=str(self.pid))
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._end_leftover()
-        self.port = self._wanted or self.port or self._port_before() or _free_port()
-        if not _is_free(self.port):
+        self.port = self._wanted or self.port or self._port_before() or _free_port(self._host)
+        if not _is_free(self._host, self.port):
             if self._wanted:
                 raise self._taken()
-            self.port = _free_port()
+            self.port = _free_port(self._host)
         self._name = f"umbriel-{secrets.token_hex(6)}"
         _write_private(self._config, self._config_text())
         self._process = subprocess.Popen(  # noqa: S603 -- our own binary, no shell
@@ -148,6 +167,36 @@ class NatsServer:
                 process.wait()
         self._pid_file.unlink(missing_ok=True)
 
+    async def reload(
+        self, principals: Sequence[Principal], hashes: Mapping[str, str], nkeys: Mapping[str, str]
+    ) -> None:
+        """Let the running server take over changed principals; others' connections stay.
+
+        Returns when the server has done so, which includes disconnecting whoever is no longer known. Raises
+        UnavailableError when it does not; the configuration is written in any case.
+        """
+        self.principals = tuple(principals)
+        self._users = [*users_for(principals), *self._extra]
+        self._hashes, self._nkeys = dict(hashes), dict(nkeys)
+        await asyncio.to_thread(self._reload_now)
+
+    def _reload_now(self) -> None:
+        _write_private(self._config, self._config_text())
+        if not self.running:
+            return
+        before = self._reloads()
+        os.kill(self.pid, signal.SIGHUP)
+        deadline = time.monotonic() + _RELOAD_SECONDS
+        while self._reloads() == before:
+            if time.monotonic() > deadline or not self.running:
+                raise UnavailableError(
+                    "the NATS server did not take over the change", expected="a reload", found=self._last_errors()
+                )
+            time.sleep(_POLL)
+
+    def _reloads(self) -> int:
+        return self._log.read_bytes().count(b"Reloaded server configuration") if self._log.exists() else 0
+
     def kill(self) -> None:
         """End the server as a crash would; a test's way to prove that nothing acknowledged is lost."""
         if self._process is not None:
@@ -170,10 +219,12 @@ class NatsServer:
         return self.directory / "nats.pid"
 
     def _config_text(self) -> str:
-        passwords = {user.name: self.secrets.password(user.name) for user in self._users}
+        ours = {u.name for u in self._users} - self._hashes.keys() - self._nkeys.keys()
+        passwords = {**self._hashes, **{name: self.secrets.password(name) for name in ours}}
         return (
             f"server_name: {json.dumps(self._name)}\n"
-            f'listen: "{_HOST}:{self.port}"\n'
+            f"host: {json.dumps(self._bind)}\n"
+            f"port: {self.port}\n"
             f"max_payload: {_MAX_PAYLOAD}\n"
             f"log_file: {json.dumps(str(self._log))}\n"
             f"logfile_size_limit: {_LOG_BYTES}\n"
@@ -183,7 +234,8 @@ class NatsServer:
             # An acknowledged write must survive a power cut.
             "  sync_interval: always\n"
             "}\n"
-            f"{users_config(self._users, passwords)}"
+            f"{self.tls.config() if self.tls else ''}"
+            f"{users_config(self._users, passwords, self._nkeys)}"
         )
 
     def _port_before(self) -> int:
@@ -199,7 +251,7 @@ class NatsServer:
         while time.monotonic() < deadline:
             if not self.running:
                 raise self._not_started()
-            info = _info(self.port)
+            info = _info(self._host, self.port)
             # JetStream has recovered its streams before the server listens.
             if info.get("server_name") == self._name and info.get("jetstream"):
                 return
@@ -211,14 +263,17 @@ class NatsServer:
         raise self._not_started()
 
     def _not_started(self) -> AlreadyRunningError | UnavailableError:
-        lines = self._log.read_text("utf-8", "replace").splitlines() if self._log.exists() else []
-        tail = " | ".join(line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line)
-        if "address already in use" in tail and not _is_free(self.port):
+        tail = self._last_errors()
+        if "address already in use" in tail and not _is_free(self._host, self.port):
             return self._taken()
         return UnavailableError("the NATS server did not start", expected="a server that answers", found=tail)
 
+    def _last_errors(self) -> str:
+        lines = self._log.read_text("utf-8", "replace").splitlines() if self._log.exists() else []
+        return " | ".join(line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line)
+
     def _taken(self) -> AlreadyRunningError:
-        return AlreadyRunningError("the port is taken", expected="a free port", found=f"{_HOST}:{self.port}")
+        return AlreadyRunningError("the port is taken", expected="a free port", found=self._at)
 
     # -- an earlier server ----------------------------------------------------------------------
 
@@ -262,26 +317,30 @@ def _command_of(pid: int) -> list[str]:
     return [part.decode("utf-8", "replace") for part in raw.split(b"\0") if part]
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
+def _socket(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
+def _free_port(host: str) -> int:
+    with _socket(host) as probe:
+        probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
+def _is_free(host: str, port: int) -> bool:
+    with _socket(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True
 
 
-def _info(port: int) -> dict[str, object]:
+def _info(host: str, port: int) -> dict[str, object]:
     """Return what the server on a port says of itself, empty when none answers."""
     try:
-        with socket.create_connection((_HOST, port), timeout=1) as probe, probe.makefile("rb") as stream:
+        with socket.create_connection((host, port), timeout=1) as probe, probe.makefile("rb") as stream:
             kind, _, rest = stream.readline(64 * 1024).partition(b" ")
             found = json.loads(rest) if kind == b"INFO" else {"server_name": "not a NATS server"}
     except (OSError, ValueError):

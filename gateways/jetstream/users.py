@@ -8,16 +8,26 @@ event subject must change nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from domain.errors import InvalidInputError
+from domain.grants import ALL, Grant, Principal
 from domain.ids import check_profile
 from gateways.jetstream.streams import EVENTS_PREFIX, KEYS_PREFIX, LOG_STREAM
 
-__all__ = ["ANSWER", "EMBEDDED", "SERVICE", "Principal", "User", "api_subject", "users_config", "users_for"]
+__all__ = [
+    "ANSWER",
+    "EMBEDDED",
+    "SERVICE",
+    "Principal",
+    "User",
+    "api_subject",
+    "check_principals",
+    "users_config",
+    "users_for",
+]
 
 #: the user that reads and writes the log
 SERVICE = "service"
@@ -26,15 +36,12 @@ ANSWER = "answer"
 _RESERVED = frozenset({SERVICE, ANSWER})
 
 
-class Principal(msgspec.Struct, frozen=True):
-    """An authenticated caller: a person or an agent."""
-
-    name: str
-    type: Literal["person", "agent"]
-
-
-#: The two callers of embedded mode: the command line, and everything a program does.
-EMBEDDED = (Principal("local", "person"), Principal("local-agent", "agent"))
+#: The two callers of embedded mode: the command line, and everything a program does. Both administer profiles;
+#: principals are administered by persons only.
+EMBEDDED = (
+    Principal("local", "person", (Grant(ALL, "admin"),)),
+    Principal("local-agent", "agent", (Grant(ALL, "admin"),)),
+)
 
 
 class User(msgspec.Struct, frozen=True):
@@ -53,13 +60,19 @@ def api_subject(principal: str) -> str:
 
 def users_for(principals: Sequence[Principal], *, stream: str = LOG_STREAM) -> list[User]:
     """Return the users of a server; raises InvalidInputError for a principal's name that cannot be one."""
-    names = [check_profile(principal.name) for principal in principals]
+    names = check_principals([principal.name for principal in principals])
+    return [_service(stream), _answer(names), *(_caller(name) for name in names)]
+
+
+def check_principals(names: Sequence[str]) -> list[str]:
+    """Return the names when each can be a principal's of its own, or raise InvalidInputError."""
+    names = [check_profile(name) for name in names]
     wrong = _RESERVED.intersection(names) or {name for name in names if names.count(name) > 1}
     if wrong:
         raise InvalidInputError(
             "a principal's name is taken", expected="a name of its own", found=", ".join(sorted(wrong))
         )
-    return [_service(stream), _answer(names), *(_caller(name) for name in names)]
+    return names
 
 
 def _inbox(name: str) -> str:
@@ -94,18 +107,28 @@ def _caller(name: str) -> User:
     return User(name, publish=(api_subject(name),), subscribe=(_inbox(name),))
 
 
-def users_config(users: Sequence[User], passwords: dict[str, str]) -> str:
-    """Return the ``authorization`` block of a NATS configuration."""
-    blocks = "\n".join(_block(user, passwords[user.name]) for user in users)
+def users_config(users: Sequence[User], passwords: Mapping[str, str], nkeys: Mapping[str, str] | None = None) -> str:
+    """Return the ``authorization`` block of a NATS configuration; a password may be a bcrypt hash.
+
+    Users with an nkey are known by it: a connection that proves it has that user's permissions, and no others.
+    """
+    keys = nkeys or {}
+    blocks = "\n".join(_block(user, _proof(user.name, passwords, keys)) for user in users)
     return f"authorization {{\n  timeout: 5\n  users: [\n{blocks}\n  ]\n}}\n"
 
 
-def _block(user: User, password: str) -> str:
+def _proof(name: str, passwords: Mapping[str, str], nkeys: Mapping[str, str]) -> str:
+    if name in nkeys:
+        return f"nkey: {json.dumps(nkeys[name])}"
+    return f"user: {json.dumps(name)}, password: {json.dumps(passwords[name])}"
+
+
+def _block(user: User, proof: str) -> str:
     publish = f"allow: {json.dumps(list(user.publish))}"
     if user.deny_publish:
         publish += f", deny: {json.dumps(list(user.deny_publish))}"
     return (
-        f"    {{ user: {json.dumps(user.name)}, password: {json.dumps(password)}, permissions: {{\n"
+        f"    {{ {proof}, permissions: {{\n"
         f"      publish: {{ {publish} }}\n"
         f"      subscribe: {{ allow: {json.dumps(list(user.subscribe))} }}\n"
         "    } }"

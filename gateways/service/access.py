@@ -20,6 +20,8 @@ from gateways.service.events import EventReader
 __all__ = ["Accesses"]
 
 _log = structlog.get_logger(__name__)
+#: ids in one event, far below what a message may carry
+_PER_EVENT = 1_000
 _COUNTER = Actor("access-counter", "service")
 
 
@@ -41,19 +43,27 @@ class Accesses:
         """Flush every so often until cancelled."""
         while True:
             await asyncio.sleep(seconds)
-            await self.flush()
+            # Cut off half-way, a flush would lose what it had taken.
+            flushing = asyncio.create_task(self.flush())
+            try:
+                await asyncio.shield(flushing)
+            except asyncio.CancelledError:
+                await flushing
+                raise
 
     async def flush(self) -> None:
         """Append what was counted; what cannot be written now is kept for the next flush."""
         taken, self._counts = self._counts, defaultdict(dict)
         for profile, counts in taken.items():
-            if not counts:
-                continue
-            try:
-                await self._append(profile, counts)
-            except UmbrielError as error:
-                _log.warning("accesses_kept", profile=profile, reason=str(error))
-                self._merge(profile, counts)
+            for part in _parts(list(counts.items())):
+                await self._flush(profile, dict(part))
+
+    async def _flush(self, profile: str, counts: dict[str, tuple[int, datetime]]) -> None:
+        try:
+            await self._append(profile, counts)
+        except UmbrielError as error:
+            _log.warning("accesses_kept", profile=profile, reason=str(error))
+            self._merge(profile, counts)
 
     def _merge(self, profile: str, counts: dict[str, tuple[int, datetime]]) -> None:
         newer = self._counts[profile]
@@ -74,3 +84,9 @@ class Accesses:
             key_scope=profile_scope(),
         )
         await self._events.append([envelope], expected=0)
+
+
+def _parts(
+    counts: Sequence[tuple[str, tuple[int, datetime]]],
+) -> list[Sequence[tuple[str, tuple[int, datetime]]]]:
+    return [counts[start : start + _PER_EVENT] for start in range(0, len(counts), _PER_EVENT)]

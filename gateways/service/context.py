@@ -13,6 +13,7 @@ from eventsourcing.application import Application
 
 from domain.envelope import Actor
 from domain.errors import UnavailableError
+from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Settings
@@ -31,10 +32,19 @@ T = TypeVar("T")
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """An authenticated principal; its type comes from its grant, never from a payload."""
+    """An authenticated principal; its type comes from its grant, never from a payload.
+
+    ``reach`` is what it may touch in the profile of the request at hand; nothing before that is decided.
+    """
 
     principal: str
     type: Literal["person", "agent"]
+    reach: Reach = Reach()
+    grants: tuple[Grant, ...] = ()
+
+    def within(self, profile: str) -> Reach:
+        """Return what the caller may touch in any profile."""
+        return reach(Principal(self.principal, self.type, self.grants), profile)
 
     def context(self) -> Context:
         """Return the context of a command given now."""
@@ -104,10 +114,11 @@ class Core:
         return profile.views.position if profile.views.stopped else self.reader.passed
 
     def complete(self, profile: OpenProfile) -> int:
-        """Return the position up to which nothing live waits for its embedding.
+        """Return the position up to which nothing live waits for its embedding, in the views that are fed now.
 
         While the vectors are off, no channel would find more by waiting.
         """
+        profile = self.profiles.current(profile)
         if "vectors" in profile.views.off:
             return self.applied(profile)
         ledger = profile.views.ledger

@@ -59,9 +59,10 @@ class EmbeddingWorker:
             try:
                 more = await self._work(profile)
             except UmbrielError as error:
+                # Later, and not here: the other profiles do not wait for one that fails.
                 _log.warning("embedding_delayed", profile=profile, reason=str(error))
-                await asyncio.sleep(self.retry_seconds)
-                more = True
+                asyncio.get_running_loop().call_later(self.retry_seconds, self.wake, profile)
+                more = False
             self._queued.discard(profile)
             if more:
                 self.wake(profile)
@@ -70,17 +71,19 @@ class EmbeddingWorker:
         async with self._profiles.use(name) as profile:
             if not self._fits(profile):
                 return False  # a rebuild embeds for the model there is now
-            written = self._written.setdefault(name, set())
+            written = self._written.get(name, set())
             found = await asyncio.to_thread(profile.views.ledger.pending_embeddings, self._batch + len(written))
             # The ledger learns of an embedding when the reader comes by, so what was just written is passed over.
             fresh = {one.embedding: one for one in found if one.embedding not in written}
-            if not found:
+            # What the ledger no longer waits for needs no remembering.
+            written.intersection_update(one.embedding for one in found)
+            if not written:
                 self._written.pop(name, None)
             if not fresh:
                 return False
             pending = list(fresh.values())[: self._batch]
             await self.embed(profile, pending)
-            written.update(one.embedding for one in pending)
+            self._written.setdefault(name, written).update(one.embedding for one in pending)
             return True
 
     def _fits(self, profile: OpenProfile) -> bool:

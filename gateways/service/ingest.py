@@ -6,9 +6,11 @@ nothing, for ever. A race that is lost is decided again from fresh heads.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Literal
 
 import msgspec
@@ -17,18 +19,20 @@ from domain.conversation import Conversation
 from domain.envelope import Envelope
 from domain.errors import ConflictError
 from domain.events import MessageForgotten, MessageRecorded
-from domain.ids import base_message_id, keyed_id, originator_id
+from domain.ids import base_message_id, keyed_id, numbered, originator_id
 from domain.ingest import Incoming, Resolution, Seen, derive_session, resolve
 from domain.kinds import conversation_scope
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
+from gateways.service.sessions import check_session
 from gateways.service.validate import check_ingest
-from umbriel.types import IngestReply, IngestRequest, MessageOutcome
+from umbriel.types import IngestReply, IngestRequest, Message, MessageOutcome
 
 __all__ = ["ingest"]
 
 _ATTEMPTS = 8
 _LOOK_AHEAD = 4
+_PAUSE = 0.05
 
 
 class _Planned(msgspec.Struct, frozen=True):
@@ -45,11 +49,13 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     session = request.session or derive_session(
         request.contact, request.channel, (first.role, first.content), first.id, first.at
     )
+    await check_session(core, caller.reach, profile, session, request.contact)
     await ensure_profile(core, caller, profile)
+    attached = 0
     if request.contact:
-        await _attach_contact(core, caller, profile, session, request)
+        attached = await _attach_contact(core, caller, profile, session, request)
     outcomes = await _record(core, caller, profile, session, request)
-    position = max(outcome.position for outcome in outcomes)
+    position = max(attached, *(outcome.position for outcome in outcomes))
     if request.wait:
         async with core.profiles.use(profile) as opened:
             await core.wait_for(opened, position, "complete")
@@ -67,14 +73,18 @@ class _Outcome(msgspec.Struct, frozen=True):
     position: int
 
 
-async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> None:
+async def _attach_contact(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> int:
+    """Attach the session to the call's contact; returns the position of that, 0 when it was before."""
     aggregate_id = await core.events.subject_id(profile, Conversation.CATEGORY, session)
-    await change(
-        core,
-        Conversation,
-        aggregate_id,
-        lambda conversation: conversation.set_contact(session, request.contact, request.channel, caller.context()),
-    )
+
+    def decide(conversation: Conversation) -> bool:
+        # Again: somebody else may have attached it since.
+        if conversation.contact:
+            caller.reach.check_write(conversation.contact)
+        return conversation.set_contact(session, request.contact, request.channel, caller.context())
+
+    _, position = await change(core, Conversation, aggregate_id, decide)
+    return position
 
 
 async def _record(core: Core, caller: Caller, profile: str, session: str, request: IngestRequest) -> list[_Outcome]:
@@ -89,6 +99,8 @@ async def _record(core: Core, caller: Caller, profile: str, session: str, reques
             # Another writer recorded one of these first; what it wrote is a duplicate now.
             if attempt == _ATTEMPTS - 1:
                 raise
+            # Bulk heads may come from a replica that lags behind the one that refused.
+            await asyncio.sleep(_PAUSE * attempt)
             continue
         written = dict(zip((event.message for event in fresh), positions, strict=True))
         return [
@@ -117,22 +129,20 @@ def _envelope(caller: Caller, profile: str, secret: bytes, event: MessageRecorde
 
 async def _plan(core: Core, profile: str, secret: bytes, session: str, request: IngestRequest) -> list[_Planned]:
     bases = [base_message_id(session, message.role, message.content) for message in request.messages]
-    seen = await _seen(core, profile, secret, Counter(bases))
-    ordinals: Counter[str] = Counter()
-    counted: set[tuple[str, str]] = set()
+    ordinals = _ordinals(request.messages, bases)
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for base, ordinal in zip(bases, ordinals, strict=True):
+        wanted[base].add(ordinal)
+    seen = await _seen(core, profile, secret, wanted)
     plan = []
-    for message, base in zip(request.messages, bases, strict=True):
-        # One message that a call names twice by its id is one occurrence.
-        if not message.id or (base, message.id) not in counted:
-            ordinals[base] += 1
-            counted.add((base, message.id))
-        incoming = Incoming(message.occurrence or ordinals[base], message.id, message.at)
-        resolution = resolve(seen[base], incoming)
-        if resolution.outcome == "recorded":
-            seen[base].append(Seen(message.id, message.at))
+    for message, base, ordinal in zip(request.messages, bases, ordinals, strict=True):
+        resolution = resolve(seen[base], Incoming(ordinal, message.id, message.at))
         number = resolution.occurrence
+        if resolution.outcome == "recorded":
+            seen[base] += [None] * (number - len(seen[base]))
+            seen[base][number - 1] = Seen(message.id, message.at)
         event = MessageRecorded(
-            message=base if number == 1 else f"{base}.{number}",
+            message=numbered(base, number),
             session=session,
             role=message.role,
             content=message.content,
@@ -147,40 +157,56 @@ async def _plan(core: Core, profile: str, secret: bytes, session: str, request: 
     return plan
 
 
-async def _seen(core: Core, profile: str, secret: bytes, bases: Counter[str]) -> dict[str, list[Seen]]:
-    """Return the occurrences in the log of each base id, first to last.
+def _ordinals(messages: Sequence[Message], bases: Sequence[str]) -> list[int]:
+    """Return each message's ordinal among its equals: as sent, else counted within this request."""
+    counts: Counter[str] = Counter()
+    named: dict[tuple[str, str], int] = {}
+    ordinals = []
+    for message, base in zip(messages, bases, strict=True):
+        # One message that a call names twice by its id is one occurrence.
+        known = named.get((base, message.id)) if message.id else None
+        if known is None:
+            counts[base] += 1
+            known = named[base, message.id] = message.occurrence or counts[base]
+        ordinals.append(known)
+    return ordinals
 
-    Occurrences are numbered without gaps, so each round asks for a few more of those whose last asked
-    occurrence exists.
+
+async def _seen(
+    core: Core, profile: str, secret: bytes, wanted: Mapping[str, set[int]]
+) -> dict[str, list[Seen | None]]:
+    """Return the occurrences in the log of each base id, by number; None where one was never recorded.
+
+    Each round asks for the numbers wanted and, as long as they exist without a gap, for a few more.
     """
-    seen: dict[str, list[Seen]] = defaultdict(list)
-    open_bases = dict(bases)
-    while open_bases:
-        asked: dict[str, tuple[str, int]] = {}
-        for base, count in open_bases.items():
-            start = len(seen[base]) + 1
-            for number in range(start, start + (count if start == 1 else count + _LOOK_AHEAD)):
-                public = base if number == 1 else f"{base}.{number}"
-                asked[originator_id(profile, "message", keyed_id(secret, public))] = (base, number)
-        found = await _heads(core, list(asked))
-        for originator, (base, number) in asked.items():
-            if originator in found and number == len(seen[base]) + 1:
-                seen[base].append(found[originator])
-        full = {base for base in open_bases if _all_found(asked, found, base)}
-        open_bases = {base: bases[base] for base in full}
-    return seen
+    found: dict[str, dict[int, Seen]] = defaultdict(dict)
+    asking = {base: numbers | set(range(1, len(numbers) + 1)) for base, numbers in wanted.items()}
+    while asking:
+        asked = {
+            originator_id(profile, "message", keyed_id(secret, numbered(base, number))): (base, number)
+            for base, numbers in asking.items()
+            for number in numbers
+        }
+        for originator, seen in (await _heads(core, list(asked))).items():
+            base, number = asked[originator]
+            found[base][number] = seen
+        asking = {base: more for base in asking if (more := _beyond(asking[base], found[base]))}
+    return {base: [found[base].get(n) for n in range(1, max(found[base], default=0) + 1)] for base in wanted}
 
 
-def _all_found(asked: dict[str, tuple[str, int]], found: dict[str, Seen], base: str) -> bool:
-    return all(originator in found for originator, (of, _) in asked.items() if of == base)
+def _beyond(asked: set[int], found: Mapping[int, Seen]) -> set[int]:
+    """Return the next numbers to ask for, none once the run from 1 has ended within what was asked."""
+    end = next(number for number in count(1) if number not in found)
+    return set() if end in asked else set(range(end, end + len(asked) + _LOOK_AHEAD))
 
 
 async def _heads(core: Core, originators: Sequence[str]) -> dict[str, Seen]:
     heads = await core.events.log.heads(originators)
     entries = list(heads.values())
-    part = await core.events.decode(entries, 0)
+    # Each by itself: one message that cannot be read says nothing about the others.
+    parts = [await core.events.decode([entry], entry.position) for entry in entries]
     seen = {originator: Seen(forgotten=True, position=entry.position) for originator, entry in heads.items()}
-    for envelope in part.envelopes:
+    for envelope in (envelope for part in parts for envelope in part.envelopes):
         event = envelope.data
         if isinstance(event, MessageRecorded):
             seen[envelope.originator_id] = Seen(event.caller_id, event.at, position=envelope.position)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from domain.addresses import address_of
 from domain.envelope import Envelope
-from domain.errors import NotFoundError
+from domain.errors import ConflictError, NotFoundError
 from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
+from domain.grants import Reach
 from domain.ids import keyed_id, originator_id, split_memory_id, split_message_id
 from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
 from domain.memory import Memory, Remembered
@@ -16,6 +18,7 @@ from domain.text import fold_content, fold_key
 from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.context import Caller, Core
 from gateways.service.profiles import OpenProfile
+from gateways.service.sessions import check_session
 from gateways.service.show import show_version
 from gateways.service.validate import check_forget, check_remember
 from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
@@ -27,6 +30,8 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     """State one explicit memory at its address."""
     request = check_remember(request, core.settings.limits)
     draft = _draft(request)
+    if request.session:
+        await check_session(core, caller.reach, profile, request.session, request.contact)
     await ensure_profile(core, caller, profile)
     aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
 
@@ -104,7 +109,8 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
     """Return the memory id that is meant, or None when the id is a message's."""
     if request.key:
         await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
-        scopes = [request.contact, None] if request.contact else [None]
+        # Only the scope named: a contact's key that is not there, or no more, must not take what is everybody's.
+        scopes = [request.contact or None]
         key, now = fold_key(request.key), datetime.now(UTC)
         found = await core.in_thread(lambda: profile.views.ledger.by_key(key, scopes, None, now=now))
         if found is None:
@@ -123,12 +129,14 @@ async def _forget_memory(
     address, _ = split_memory_id(memory_id)
     aggregate_id = originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address))
     memory = await load(core, Memory, aggregate_id)
-    memory.find(memory_id)
+    _check_memory(caller.reach, memory, memory_id)
     sources = [source for version in memory.versions for source in version.written.sources]
     sources = list(dict.fromkeys(sources)) if request.with_sources else []
+    for source in sources:
+        caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return standing + sources, memory.version
+        return standing + sources, await core.events.log.last_position()
     touched, position = await change(
         core,
         Memory,
@@ -137,10 +145,26 @@ async def _forget_memory(
     )
     gone = list(touched)
     for source in sources:
-        more, at = await _forget_message(core, caller, profile, source, preview=False)
-        gone += more
-        position = max(position, at)
+        with suppress(NotFoundError):  # a source that came from elsewhere has no message here
+            more, at = await _forget_message(core, caller, profile, source, preview=False)
+            gone += more
+            position = max(position, at)
     return gone, position
+
+
+def _check_memory(reach: Reach, memory: Memory, memory_id: str) -> None:
+    """Raise NotFoundError for a memory that is out of sight as for one that is not there; RefusedError for others'."""
+    scope = memory.find(memory_id).written.scope
+    if not reach.sees(scope):
+        raise NotFoundError("no such memory", expected="the id of a memory", found=memory_id)
+    reach.check_write(scope)
+
+
+async def _contact_of(core: Core, profile: OpenProfile, message: str) -> str:
+    """Return the contact of a message's session as the log has it, empty without one."""
+    await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
+    record = await core.in_thread(lambda: profile.views.ledger.message(message))
+    return record.contact if record is not None else ""
 
 
 async def _forget_message(
@@ -148,8 +172,10 @@ async def _forget_message(
 ) -> tuple[list[str], int]:
     subject = originator_id(profile.name, "message", keyed_id(profile.secret, message))
     head = await core.events.log.head(subject)
-    if head is None:
+    contact = await _contact_of(core, profile, message) if caller.reach.limited else None
+    if head is None or not caller.reach.hears(contact):
         raise NotFoundError("no such message", expected="the id of a message", found=message)
+    caller.reach.check_write(contact)
     recorded = (await core.events.decode([head], head.position)).envelopes
     if not recorded or not isinstance(recorded[0].data, MessageRecorded):
         return [], head.position
@@ -166,5 +192,9 @@ async def _forget_message(
         data=MessageForgotten(message=message, session=said.session, caller_id=said.caller_id, at=said.at),
         key_scope=conversation_scope(said.session),
     )
-    (position,) = await core.events.append([envelope], expected=head.position)
+    try:
+        (position,) = await core.events.append([envelope], expected=head.position)
+    except ConflictError:
+        # Somebody else forgot it first, which the head tells now.
+        return await _forget_message(core, caller, profile, message, preview=preview)
     return [message], position

@@ -281,17 +281,29 @@ class Profiles:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def current(self, profile: OpenProfile) -> OpenProfile:
+        """Return what is fed in the place of a lent profile: itself, or what has replaced it since."""
+        return self._open.get(profile.name, profile)
+
     def opened(self) -> list[OpenProfile]:
         """Return the profiles open now."""
         return list(self._open.values())
 
     async def _close_idle(self) -> None:
         while len(self._open) > self._keep:
-            idle = next((p for p in self._open.values() if not p.users and not p.lock.locked()), None)
+            idle = next((p for p in self._open.values() if _is_idle(p)), None)
             if idle is None:
                 return
-            del self._open[idle.name]
-            await asyncio.to_thread(idle.views.close)
+            # In its turn: opened again while it still closes, its files would have two writers.
+            async with self._turn(idle.name):
+                if self._open.get(idle.name) is not idle or not _is_idle(idle):
+                    continue
+                del self._open[idle.name]
+                try:
+                    await asyncio.to_thread(idle.views.close)
+                except (UmbrielError, OSError) as error:
+                    # Whoever is served now has nothing to do with it; opening it again reads what was committed.
+                    _log.warning("profile_not_closed", profile=idle.name, reason=str(error))
 
     async def close(self) -> None:
         """Close every profile."""
@@ -300,6 +312,10 @@ class Profiles:
             _, profile = self._open.popitem()
             async with profile.lock:
                 await asyncio.to_thread(profile.views.close)
+
+
+def _is_idle(profile: OpenProfile) -> bool:
+    return not profile.users and not profile.lock.locked()
 
 
 def _serve(profile: OpenProfile, kept: dict[str, str] | None) -> None:

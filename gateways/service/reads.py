@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from domain.errors import NotFoundError
+from domain.grants import Reach
 from domain.ids import check_profile, split_memory_id
 from domain.text import fold_key
 from gateways.service.access import Accesses
@@ -17,7 +18,7 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
-from projections.ledger import MemoryRecord
+from projections.ledger import MemoryRecord, Page
 from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
@@ -58,14 +59,16 @@ async def _reading(
         if absent is not None:
             return absent
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    if position:
+        # Lent twice: a rebuild may have put other views in the place of those that were waited with.
+        async with core.profiles.use(profile) as opened:
+            await core.wait_for(opened, position, visibility)
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
-        if position:
-            await core.wait_for(opened, position, visibility)
         return await work(opened)
 
 
-async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRequest) -> RecallReply:
+async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
 
@@ -73,7 +76,7 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
         position = core.applied(opened)
         now = datetime.now(UTC)
         found = await core.in_thread(
-            lambda: recall_views(opened.views, query_of(request), embed_query=core.embedder.embed_query, now=now)
+            lambda: recall_views(opened.views, query_of(request, reach), embed_query=core.embedder.embed_query, now=now)
         )
         reply = reply_of(
             found,
@@ -87,10 +90,12 @@ async def recall(core: Core, accesses: Accesses, profile: str, request: RecallRe
         return reply
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
+    if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
+        return empty
     return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
 
 
-async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest) -> Memory:
+async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
     """Return one memory by id (any version) or the newest live one under a key, and count the access."""
     request = check_get(request, core.settings.limits)
     if request.id:
@@ -99,7 +104,7 @@ async def get(core: Core, accesses: Accesses, profile: str, request: GetRequest)
     async def work(opened: OpenProfile) -> Memory:
         now = datetime.now(UTC)
         record = await core.in_thread(lambda: _lookup(opened, request, now))
-        if record is None or record.status == "forgotten":
+        if record is None or record.status == "forgotten" or not reach.sees(record.scope):
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
         accesses.count(profile, [record.id], now)
@@ -121,52 +126,73 @@ async def list_memories(core: Core, profile: str, request: ListRequest) -> ListR
     request = check_list(request, core.settings.limits)
 
     async def work(opened: OpenProfile) -> ListReply:
-        now = datetime.now(UTC)
-        page = await core.in_thread(
-            lambda: opened.views.ledger.list_memories(
-                session=request.session or None,
-                contact=request.contact or None,
-                kind=request.kind,
-                status=request.status,
-                cursor=request.cursor,
-                limit=request.limit,
-                now=now,
-            )
-        )
+        now, position = datetime.now(UTC), core.applied(opened)
+        page = await core.in_thread(lambda: _page(opened, request, request.limit, now))
+        entries = [show_memory(record, now, core.positions.show) for record in page.entries]
+        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        if fits < len(entries):
+            page = await core.in_thread(lambda: _page(opened, request, fits, now))
+            entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         return ListReply(
-            entries=[show_memory(record, now, core.positions.show) for record in page.entries],
+            entries=entries,
             cursor=page.cursor,
-            position=core.positions.show(core.applied(opened)),
+            position=core.positions.show(position),
         )
 
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
     return await _reading(core, profile, request.at_least, work, absent=empty)
 
 
-async def history(core: Core, profile: str, request: IdRequest) -> HistoryReply:
+def _page(opened: OpenProfile, request: ListRequest, limit: int, now: datetime) -> Page:
+    return opened.views.ledger.list_memories(
+        session=request.session or None,
+        contact=request.contact or None,
+        kind=request.kind,
+        status=request.status,
+        cursor=request.cursor,
+        limit=limit,
+        now=now,
+    )
+
+
+def _fitting(entries: Sequence[Memory], limit: int) -> int:
+    """Return how many of the entries one reply carries, at least one."""
+    size = 0
+    for count, entry in enumerate(entries):
+        size += len(msgspec.json.encode(entry)) + 1
+        if size > limit:
+            return max(count, 1)
+    return len(entries)
+
+
+async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:
     """Return every version at a memory's address and every event that touched it."""
-    why_reply = await why(core, profile, request)
+    why_reply = await why(core, reach, profile, request)
     return HistoryReply(versions=why_reply.versions, events=why_reply.events, position=why_reply.position)
 
 
-async def why(core: Core, profile: str, request: IdRequest) -> WhyReply:
+async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> WhyReply:
     """Return why a memory says what it says: versions, decisions and source lines."""
     address, _ = split_memory_id(request.id)
 
     async def work(opened: OpenProfile) -> WhyReply:
-        reply = await core.in_thread(lambda: _why(core, opened, address, request.id))
-        return msgspec.structs.replace(reply, position=core.positions.show(core.applied(opened)))
+        # Taken before the reading: what is applied meanwhile may not be in it.
+        position = core.positions.show(core.applied(opened))
+        reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
+        return msgspec.structs.replace(reply, position=position)
 
     return await _reading(core, profile, request.at_least, work)
 
 
-def _why(core: Core, opened: OpenProfile, address: str, memory: str) -> WhyReply:
+def _why(core: Core, reach: Reach, opened: OpenProfile, address: str, memory: str) -> WhyReply:
     ledger, now, show = opened.views.ledger, datetime.now(UTC), core.positions.show
     versions = ledger.versions(address)
     asked = next((version for version in versions if version.id == memory), None)
-    if asked is None:
+    if asked is None or not reach.sees(asked.scope):
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
-    messages = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    found = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    # What everybody may know can rest on what only one contact said.
+    messages = [message for message in found if reach.hears(message.contact)]
     return WhyReply(
         memory=show_memory(asked, now, show),
         versions=[show_memory(version, now, show) for version in versions],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from domain.grants import Reach
 from domain.settings import Limits
 from gateways.service.positions import Positions
 from projections.recall import RecallAnswer, RecallHit, RecallQuery
@@ -17,14 +18,21 @@ __all__ = ["query_of", "reply_of"]
 _CHARS_PER_TOKEN = 3.5
 #: The channels that ask each index.
 _ASKS = {"vectors": ("vector", "message_vector"), "keywords": ("keyword", "message_keyword")}
+_MEMORIES = frozenset({"fact", "event", "instruction", "task"})
 
 
-def query_of(request: RecallRequest) -> RecallQuery:
-    """Return the query that a request asks of the views."""
+def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
+    """Return the query that a request asks of the views.
+
+    Without a contact, sessions without one are heard only where every contact may be.
+    """
+    kinds = frozenset(request.kinds)
+    if not request.contact and not reach.hears(""):
+        kinds = (kinds or _MEMORIES) - {"message"}
     return RecallQuery(
         text=request.query,
         contact=request.contact,
-        kinds=frozenset(request.kinds),
+        kinds=kinds,
         channels=frozenset(request.channels),
         limit=request.limit,
         min_score=request.min_score,

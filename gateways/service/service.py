@@ -7,14 +7,18 @@ from typing import Any
 
 import msgspec
 
-from domain.errors import InvalidInputError
+from domain.errors import InvalidInputError, RefusedError
+from domain.grants import Principal
 from gateways.service import memories, reads
 from gateways.service.access import Accesses
+from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
+from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.rebuild import rebuild
 from gateways.service.status import profiles, status
+from umbriel import grants as admin
 from umbriel import types as wire
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -25,35 +29,48 @@ class Empty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Verb(msgspec.Struct, frozen=True):
-    """A verb of the operations table: what it takes, what it answers, who does it."""
+    """A verb of the operations table: what it takes, what it answers, who does it, and what that needs of a grant."""
 
     name: str
     request: type[msgspec.Struct]
     reply: type[msgspec.Struct]
     run: Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]
+    needs: Needs = Needs()
 
 
 class Service:
     """Carries out requests of authenticated callers."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, administration: Administration) -> None:
         self.core = core
+        self.administration = administration
+        self.refusals = Refusals()
         self.accesses = Accesses(core.events)
 
-    async def call(self, verb: str, caller: Caller, profile: str, body: bytes) -> msgspec.Struct:
-        """Decode a request strictly, carry it out, and return the reply.
+    async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
+        """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
 
         Raises UmbrielError; input that does not fit the request's type is an InvalidInputError.
         """
+        try:
+            return await self._call(verb, principal, profile, body)
+        except RefusedError as error:
+            self.refusals.note(principal.name, verb, profile, error.message)
+            raise
+
+    async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         operation = VERBS.get(verb)
         if operation is None:
             raise InvalidInputError("unknown verb", expected=", ".join(VERBS), found=repr(verb[:40]))
+        caller = Caller(principal.name, principal.type, grants=principal.grants)
+        caller = check_verb(operation.needs, caller, profile)
         try:
             request = msgspec.json.decode(body or b"{}", type=operation.request, strict=True)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InvalidInputError(
                 f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
             ) from error
+        check_contacts(operation.needs, caller.reach, request)
         return await operation.run(self, caller, profile, request)
 
 
@@ -73,57 +90,94 @@ async def _forget(service: Service, caller: Caller, profile: str, request: wire.
     return await memories.forget(service.core, caller, profile, request)
 
 
-async def _recall(service: Service, _: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.accesses, profile, request)
+async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
+    return await reads.recall(service.core, service.accesses, caller.reach, profile, request)
 
 
-async def _get(service: Service, _: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
-    return await reads.get(service.core, service.accesses, profile, request)
+async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
+    return await reads.get(service.core, service.accesses, caller.reach, profile, request)
 
 
 async def _list(service: Service, _: Caller, profile: str, request: wire.ListRequest) -> msgspec.Struct:
     return await reads.list_memories(service.core, profile, request)
 
 
-async def _history(service: Service, _: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
-    return await reads.history(service.core, profile, request)
+async def _history(service: Service, caller: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
+    return await reads.history(service.core, caller.reach, profile, request)
 
 
-async def _why(service: Service, _: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
-    return await reads.why(service.core, profile, request)
+async def _why(service: Service, caller: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
+    return await reads.why(service.core, caller.reach, profile, request)
 
 
-async def _feed(service: Service, _: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
-    return await feed(service.core, profile, request)
+async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
+    return await feed(service.core, caller.reach, profile, request)
 
 
-async def _status(service: Service, _: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    return await status(service.core, profile)
+async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
+    return await status(service.core, caller, profile, refused=service.refusals.total)
 
 
-async def _profiles(service: Service, _: Caller, __: str, ___: Empty) -> msgspec.Struct:
-    return await profiles(service.core)
+async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
+    return await profiles(service.core, caller)
 
 
 async def _rebuild(service: Service, _: Caller, profile: str, request: wire.RebuildRequest) -> msgspec.Struct:
     return await rebuild(service.core, profile, request)
 
 
+async def _principal_add(
+    service: Service, caller: Caller, _: str, request: admin.PrincipalAddRequest
+) -> msgspec.Struct:
+    return await service.administration.add(caller, request)
+
+
+async def _principal_list(service: Service, _: Caller, __: str, ___: admin.PrincipalListRequest) -> msgspec.Struct:
+    return service.administration.list()
+
+
+async def _principal_revoke(
+    service: Service, caller: Caller, _: str, request: admin.PrincipalNameRequest
+) -> msgspec.Struct:
+    return await service.administration.revoke(caller, request)
+
+
+async def _principal_rotate(
+    service: Service, caller: Caller, _: str, request: admin.PrincipalNameRequest
+) -> msgspec.Struct:
+    return await service.administration.rotate(caller, request)
+
+
+_READ = Needs("read", contact_named)
+_READ_ID = Needs("read", lambda _: ())
+_WRITE = Needs("write", contact_named)
+_ADMIN = Needs(service="only", person=True)
+
 #: The operations table, as far as it is built.
 VERBS: dict[str, Verb] = {
     verb.name: verb
     for verb in (
-        Verb("ingest", wire.IngestRequest, wire.IngestReply, _ingest),
-        Verb("remember", wire.RememberRequest, wire.RememberReply, _remember),
-        Verb("recall", wire.RecallRequest, wire.RecallReply, _recall),
-        Verb("get", wire.GetRequest, wire.Memory, _get),
-        Verb("list", wire.ListRequest, wire.ListReply, _list),
-        Verb("history", wire.IdRequest, wire.HistoryReply, _history),
-        Verb("why", wire.IdRequest, wire.WhyReply, _why),
-        Verb("forget", wire.ForgetRequest, wire.TouchedReply, _forget),
-        Verb("feed", wire.FeedRequest, wire.FeedReply, _feed),
-        Verb("status", wire.StatusRequest, wire.StatusReply, _status),
-        Verb("profiles", Empty, wire.ProfilesReply, _profiles),
-        Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild),
+        Verb("ingest", wire.IngestRequest, wire.IngestReply, _ingest, _WRITE),
+        Verb(
+            "remember",
+            wire.RememberRequest,
+            wire.RememberReply,
+            _remember,
+            Needs("write", contact_named, writes_unnamed=True),
+        ),
+        Verb("recall", wire.RecallRequest, wire.RecallReply, _recall, _READ),
+        Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
+        Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
+        Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
+        Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
+        Verb("forget", wire.ForgetRequest, wire.TouchedReply, _forget, _WRITE),
+        Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
+        Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
+        Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
+        Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),
+        Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
+        Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
+        Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
+        Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
     )
 }

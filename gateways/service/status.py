@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from domain.errors import NotFoundError
+from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
-from gateways.service.context import Core
+from gateways.service.context import Caller, Core
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus
@@ -17,10 +17,10 @@ __all__ = ["SERVICE", "profiles", "status"]
 SERVICE = "_"
 
 
-async def status(core: Core, profile: str) -> StatusReply:
+async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) -> StatusReply:
     """Return one profile's positions and work, or with profile ``_`` the whole service's."""
     if profile == SERVICE:
-        return await _service_status(core)
+        return await _service_status(core, caller, refused)
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -28,14 +28,20 @@ async def status(core: Core, profile: str) -> StatusReply:
         return await _profile_status(core, opened)
 
 
-async def _service_status(core: Core) -> StatusReply:
+async def _service_status(core: Core, caller: Caller, refused: int) -> StatusReply:
+    """Return positions of the log, and what is outstanding in the profiles that the caller reads whole."""
     show, passed = core.positions.show, core.reader.passed
     complete, pending, failed = passed, 0, 0
     for opened in core.profiles.opened():
-        counts = await core.in_thread(opened.views.ledger.counts)
+        if caller.within(opened.name).limited:
+            continue
+        try:
+            counts = await core.in_thread(opened.views.ledger.counts)
+            complete = min(complete, core.complete(opened))
+        except UnavailableError:
+            continue  # closed for having been idle, since the list was made
         pending += counts.pending
         failed += counts.failed
-        complete = min(complete, core.complete(opened))
     return StatusReply(
         version=version("umbriel-server"),
         log_position=show(await core.events.log.last_position()),
@@ -43,7 +49,8 @@ async def _service_status(core: Core) -> StatusReply:
         complete=show(complete),
         pending=pending,
         failed=failed,
-        profiles=len(await core.in_thread(core.directory.profiles)),
+        profiles=sum(_is_granted(caller, one.name) for one in await core.in_thread(core.directory.profiles)),
+        refused=refused if caller.reach.admin else 0,
     )
 
 
@@ -74,10 +81,20 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
     )
 
 
-async def profiles(core: Core) -> ProfilesReply:
-    """Return every profile with what it holds."""
+def _is_granted(caller: Caller, profile: str) -> bool:
+    reads = caller.within(profile).reads
+    return reads is None or bool(reads)
+
+
+async def profiles(core: Core, caller: Caller) -> ProfilesReply:
+    """Return every profile the caller may read, with what it holds where the grant is for all contacts."""
     infos = []
     for record in await core.in_thread(core.directory.profiles):
+        if not _is_granted(caller, record.name):
+            continue
+        if caller.within(record.name).limited:
+            infos.append(ProfileInfo(name=record.name, created_at=record.created_at))
+            continue
         async with core.profiles.use(record.name) as opened:
             counts = await core.in_thread(opened.views.ledger.counts)
         infos.append(

@@ -34,6 +34,7 @@ def check_ingest(request: IngestRequest, limits: Limits) -> IngestRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     _optional_name(request.channel, "channel", limits.name_chars)
+    _one_contact(request.contact)
     messages = [_check_message(index, message, limits) for index, message in enumerate(request.messages)]
     return msgspec.structs.replace(request, messages=messages)
 
@@ -46,9 +47,9 @@ def _check_message(index: int, message: Message, limits: Limits) -> Message:
     _optional_name(message.name, f"{where}.name", limits.name_chars)
     _optional_name(message.id, f"{where}.id", limits.name_chars)
     _optional_name(message.turn_id, f"{where}.turn_id", limits.name_chars)
-    if not 0 <= message.occurrence < 10**6:
+    if not 0 <= message.occurrence <= limits.occurrences:
         raise InvalidInputError(
-            f"{where}.occurrence is out of range", expected="0 to 999999", found=str(message.occurrence)
+            f"{where}.occurrence is out of range", expected=f"0 to {limits.occurrences}", found=str(message.occurrence)
         )
     return msgspec.structs.replace(message, at=_utc(message.at, f"{where}.at"))
 
@@ -61,6 +62,7 @@ def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.fact_type, "fact_type", limits.name_chars)
     _optional_name(request.request_id, "request_id", limits.name_chars)
+    _one_contact(request.contact)
     if request.contact and request.scope == "agent":
         raise InvalidInputError(
             "a memory has one scope", expected="contact or scope=agent", found="contact and scope=agent"
@@ -158,6 +160,11 @@ def check_limit(limit: int, most: int) -> int:
 def _optional_name(value: str, field: str, max_chars: int) -> None:
     if value:
         check_name(value, field=field, max_chars=max_chars)
+
+
+def _one_contact(contact: str) -> None:
+    if contact == "*":
+        raise InvalidInputError("a write is about one contact", expected="a contact's name", found="'*', which is all")
 
 
 def _utc(moment: datetime | None, field: str) -> datetime | None:

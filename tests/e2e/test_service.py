@@ -148,6 +148,19 @@ async def test_a_message_named_twice_in_one_call_is_one(client: Umbriel) -> None
         assert [outcome.outcome for outcome in reply.outcomes] == expected
 
 
+async def test_a_late_occurrence_sent_alone_is_one(client: Umbriel) -> None:
+    """The fourth of equal messages, sent alone four times, is one message; the others still find their places."""
+    fourth = Message(role="user", content="ok", occurrence=4)
+    outcomes = [(await client.ingest([fourth], session="s")).outcomes[0] for _ in range(4)]
+    assert [outcome.outcome for outcome in outcomes] == ["recorded", *["duplicate"] * 3]
+    everything = [Message(role="user", content="ok")] * 4
+    reply = await client.ingest(everything, session="s")
+    assert [outcome.outcome for outcome in reply.outcomes] == [*["recorded"] * 3, "duplicate"]
+    assert reply.outcomes[3].id == outcomes[0].id
+    again = await client.ingest(everything, session="s")
+    assert {outcome.outcome for outcome in again.outcomes} == {"duplicate"}
+
+
 async def test_a_preview_touches_nothing(client: Umbriel) -> None:
     """Forget with preview lists and leaves everything."""
     kept = await client.remember("The red door sticks", key="door")
@@ -263,6 +276,9 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("ingest", {"messages": [{"role": "user", "content": "x"}], "session": "a\nb"}, "session"),
     ("ingest", {"messages": [{"role": "user", "content": "x"}], "sesion": "typo"}, "sesion"),
     ("ingest", {"messages": [{"role": "user", "content": "x", "at": "2024-01-01T10:00:00"}]}, "at"),
+    ("ingest", {"messages": [{"role": "user", "content": "x", "occurrence": 10_001}]}, "occurrence"),
+    ("ingest", {"messages": [{"role": "user", "content": "x"}], "contact": "*"}, "contact"),
+    ("remember", {"content": "x", "contact": "*"}, "contact"),
     ("remember", {"content": "   "}, "content"),
     ("remember", {"content": "x", "contact": "a", "scope": "agent"}, "scope"),
     ("remember", {"content": "x", "kind": "rumour"}, "kind"),

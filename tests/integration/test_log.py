@@ -13,6 +13,7 @@ import pytest
 
 from domain.errors import ConflictError, InvalidInputError, LogFullError, MismatchError, RefusedError, UnavailableError
 from gateways.jetstream.connection import Connection, connect
+from gateways.jetstream.direct import Page
 from gateways.jetstream.log import BATCH_LIMIT, Append, Entry, Log
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import ensure_streams, subject_for
@@ -405,3 +406,19 @@ async def test_a_wrong_password_is_refused(nats_server: NatsServer) -> None:
     """A user with another password does not get in."""
     with pytest.raises(RefusedError):
         await connect(nats_server.url, "service", "wrong", seconds=2)
+
+
+async def test_a_lagging_replica_does_not_end_a_reading(fresh_log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a replica has nothing yet, the leader is asked: nobody takes an event for one that does not exist."""
+    (position,) = await fresh_log.append([event("p.message." + "a" * 26)])
+    reader = fresh_log._reader
+    after = reader.after
+    asked = 0
+
+    async def lagging(subject: str, start: int, limit: int) -> Page:
+        nonlocal asked
+        asked += 1
+        return Page([], more=False) if asked == 1 else await after(subject, start, limit)
+
+    monkeypatch.setattr(reader, "after", lagging)
+    assert [entry.position for entry in await fresh_log.read(position - 1, 10, "p")] == [position]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 
 import umbriel
-
 from domain import errors
 
 
-def tree(module: object) -> dict[str, tuple[str, bool, str]]:
+def tree(module: ModuleType) -> dict[str, tuple[str, bool, str]]:
     """Class name to code, retryable and parent of every error of a module."""
-    base = module.UmbrielError  # type: ignore[attr-defined]
-    return {
-        name: (cls.code, cls.retryable, cls.__mro__[1].__name__)
+    found = {
+        name: cls
         for name, cls in vars(module).items()
-        if inspect.isclass(cls) and issubclass(cls, base) and not name.startswith("_")
+        if inspect.isclass(cls) and issubclass(cls, module.UmbrielError) and not name.startswith("_")
+    }
+    return {
+        name: (str(getattr(cls, "code", "")), bool(getattr(cls, "retryable", False)), cls.__mro__[1].__name__)
+        for name, cls in found.items()
     }
 
 

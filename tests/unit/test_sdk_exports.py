@@ -14,6 +14,7 @@ EXPORTS = [
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
+    "GrantSpec",
     "HistoryEvent",
     "HistoryReply",
     "IngestReply",
@@ -26,6 +27,9 @@ EXPORTS = [
     "MessageOutcome",
     "MismatchError",
     "NotFoundError",
+    "PrincipalInfo",
+    "PrincipalSecret",
+    "PrincipalsReply",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",
@@ -60,6 +64,10 @@ VERBS = [
     "status",
     "rebuild",
     "profiles",
+    "principal_add",
+    "principal_list",
+    "principal_revoke",
+    "principal_rotate",
 ]
 
 

@@ -22,6 +22,7 @@ from umbriel._errors import (
 )
 from umbriel._split import sequence_of
 from umbriel.client import Umbriel
+from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
 from umbriel.types import (
     ChannelHit,
     ErrorReply,
@@ -57,6 +58,7 @@ __all__ = [
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
+    "GrantSpec",
     "HistoryEvent",
     "HistoryReply",
     "IngestReply",
@@ -69,6 +71,9 @@ __all__ = [
     "MessageOutcome",
     "MismatchError",
     "NotFoundError",
+    "PrincipalInfo",
+    "PrincipalSecret",
+    "PrincipalsReply",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",

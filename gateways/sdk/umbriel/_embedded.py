@@ -10,6 +10,7 @@ import asyncio
 import importlib.util
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ import msgspec
 
 from umbriel import types as wire
 from umbriel._errors import DamagedError, UmbrielError, UnavailableError
-from umbriel._transport import Transport, check_name
+from umbriel._transport import Transport, check_name, trusting
 
 __all__ = ["Endpoint", "data_directory", "join", "read_endpoint", "stop"]
 
@@ -43,6 +44,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     url: str
     pid: int
     version: str = ""
+    tls_certificate: str = ""
+    tls_ca: str = ""
 
 
 def data_directory(given: str | Path | None) -> Path:
@@ -125,7 +128,9 @@ async def _try_join(data: Path, principal: str) -> Transport | None:
         return None
     transport: Transport | None = None
     try:
-        transport = await Transport.connect(endpoint.url, principal=principal, password=_password(data, principal))
+        transport = await Transport.connect(
+            endpoint.url, principal=principal, password=_password(data, principal), tls=_tls(endpoint)
+        )
         await transport.call("_", "status", wire.StatusRequest(), wire.StatusReply, timeout=_PROBE_SECONDS, retry=False)
     except UmbrielError as error:
         if transport is not None:
@@ -134,6 +139,16 @@ async def _try_join(data: Path, principal: str) -> Transport | None:
             raise
         return None  # stopping, starting, or another server took over the port
     return transport
+
+
+def _tls(endpoint: Endpoint) -> ssl.SSLContext | None:
+    """Return how a service on this machine is trusted: its very certificate under any name, or an authority."""
+    if endpoint.tls_certificate:
+        context = trusting(endpoint.tls_certificate)
+        context.check_hostname = False
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+    return trusting(endpoint.tls_ca) if endpoint.tls_ca else None
 
 
 def _password(data: Path, principal: str) -> str:

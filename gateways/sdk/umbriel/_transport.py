@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import ssl
 import time
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,7 +18,7 @@ from nats.aio.msg import Msg
 from umbriel._errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError, error_from
 from umbriel.types import ErrorReply
 
-__all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name"]
+__all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name", "trusting"]
 
 ERROR_HEADER = "Umbriel-Error"
 #: How long a call is repeated while nothing answers; outages of a replicated log last 4 to 8 seconds.
@@ -49,15 +51,41 @@ class Transport:
         self._client = Client()
         self._reconnected = asyncio.Event()
         self._last_error: Exception | None = None
+        self._tls: ssl.SSLContext | None = None
+        self._nkey_seed: str | None = None
+        self._refusal: Exception | None = None
         self._failures = 0
         self._failed = asyncio.Event()
 
     @classmethod
-    async def connect(cls, url: str, *, principal: str, password: str = "", timeout: float = 5.0) -> Transport:
+    async def connect(
+        cls,
+        url: str,
+        *,
+        principal: str,
+        password: str = "",
+        nkey_seed: Path | None = None,
+        tls: ssl.SSLContext | None = None,
+        timeout: float = 5.0,
+    ) -> Transport:
         """Connect, or raise UnavailableError (nothing there) or RefusedError (wrong name or password)."""
-        transport = cls(principal)
-        await transport._open([part.strip() for part in url.split(",")], password, timeout)
-        return transport
+        servers, seed = [part.strip() for part in url.split(",")], _seed(nkey_seed)
+        deadline = time.monotonic() + timeout
+        while True:
+            transport = cls(principal)
+            transport._tls, transport._nkey_seed = tls, seed
+            try:
+                await transport._open(servers, password, max(deadline - time.monotonic(), _FIRST_PAUSE))
+            except UnavailableError as error:
+                # A server that refuses may close before its reason was read; the next try reads it.
+                if (
+                    not isinstance(error.__cause__, (ConnectionResetError, BrokenPipeError))
+                    or time.monotonic() > deadline
+                ):
+                    raise
+                await asyncio.sleep(_FIRST_PAUSE)
+            else:
+                return transport
 
     async def _open(self, servers: list[str], password: str, timeout: float) -> None:
         opening = asyncio.ensure_future(
@@ -69,6 +97,8 @@ class Transport:
                 inbox_prefix=f"_INBOX_{self.principal}",
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=1,
+                nkeys_seed=self._nkey_seed,
+                tls=self._tls,
                 error_cb=self._on_error,
                 reconnected_cb=self._on_reconnected,
             )
@@ -94,7 +124,9 @@ class Transport:
             self._failed.clear()
 
     def _connect_error(self, url: str) -> UmbrielError:
-        found = str(self._last_error or "no answer").strip() or type(self._last_error).__name__
+        # A refused connection breaks as well, and that may be noticed last.
+        reason = self._refusal or self._last_error
+        found = str(reason or "no answer").strip() or type(reason).__name__
         if "uthoriz" in found:
             return RefusedError(
                 f"the NATS server at {url} does not accept {self.principal!r}",
@@ -109,6 +141,8 @@ class Transport:
 
     async def _on_error(self, error: Exception) -> None:
         self._last_error = error
+        if "uthoriz" in str(error):
+            self._refusal = error
         self._failures += 1
         self._failed.set()
 
@@ -185,6 +219,37 @@ class Transport:
             ) from error
         except nats.errors.Error as error:
             raise UnavailableError("the connection failed", expected="an open connection", found=str(error)) from error
+
+
+def _seed(path: Path | None) -> str | None:
+    """Return the file of an nkey's seed as the NATS client takes it, once it is known to be usable."""
+    if path is None:
+        return None
+    try:
+        import nkeys
+
+        nkeys.from_seed(bytearray(path.read_bytes().strip())).wipe()
+    except ImportError as error:
+        raise InvalidInputError(
+            "nkeys are an extra", expected="`pip install umbriel[nkeys]`", found=str(error)
+        ) from error
+    except Exception as error:
+        raise InvalidInputError(
+            "the nkey seed cannot be used",
+            expected="a file with one seed, SU…",
+            found=f"{path}: {type(error).__name__}",
+        ) from error
+    return str(path)
+
+
+def trusting(authority: str | Path) -> ssl.SSLContext:
+    """Return a TLS context that trusts the authorities in one PEM file, and checks host names."""
+    try:
+        return ssl.create_default_context(cafile=str(authority))
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidInputError(
+            "the TLS authority cannot be used", expected="a PEM file of certificates", found=f"{authority}: {error}"
+        ) from error
 
 
 class _NoAnswerError(UnavailableError):

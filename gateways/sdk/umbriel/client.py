@@ -13,7 +13,8 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._errors import UmbrielError
-from umbriel._transport import Transport, check_name
+from umbriel._principals import PrincipalVerbs
+from umbriel._transport import Transport, check_name, trusting
 
 __all__ = ["Umbriel"]
 
@@ -24,7 +25,7 @@ _POLL = 25.0
 _SERVICE = "_"
 
 
-class Umbriel:
+class Umbriel(PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
@@ -36,10 +37,30 @@ class Umbriel:
         self._profile = check_name(profile, field="profile")
 
     @classmethod
-    async def connect(cls, url: str, *, principal: str, password: str = "", profile: str = "default") -> Umbriel:
-        """Connect to a running service over NATS (``nats://host:port``; several with commas)."""
+    async def connect(
+        cls,
+        url: str,
+        *,
+        principal: str,
+        password: str = "",
+        profile: str = "default",
+        nkey_seed: str | Path | None = None,
+        tls_ca: str | Path | None = None,
+    ) -> Umbriel:
+        """Connect to a running service over NATS (``nats://host:port``; several with commas).
+
+        ``nkey_seed`` is a file with the seed of the principal's nkey, instead of a password; ``tls_ca`` a PEM file
+        of the authorities to trust, the system's when None.
+        """
         check_name(profile, field="profile")
-        return cls(await Transport.connect(url, principal=principal, password=password), profile=profile)
+        transport = await Transport.connect(
+            url,
+            principal=principal,
+            password=password,
+            nkey_seed=None if nkey_seed is None else Path(nkey_seed),
+            tls=None if tls_ca is None else trusting(tls_ca),
+        )
+        return cls(transport, profile=profile)
 
     @classmethod
     async def embedded(

@@ -397,6 +397,7 @@ class StatusReply(_Reply, frozen=True):
     profiles: int = 0
     #: the profile's last rebuild, when there was one
     rebuild: RebuildReply | None = None
+    refused: int = 0
 
 
 class RebuildRequest(_Wire, frozen=True):

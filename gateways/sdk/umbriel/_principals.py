@@ -1,0 +1,53 @@
+"""The client's verbs of administration: principals and their grants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from umbriel import grants as wire
+from umbriel._transport import Transport
+
+__all__ = ["PrincipalVerbs"]
+
+_SECONDS = 30.0
+_SERVICE = "_"
+
+
+class PrincipalVerbs:
+    """Part of `Umbriel`; every verb needs a person with admin on ``*``."""
+
+    _transport: Transport
+
+    async def principal_add(
+        self,
+        name: str,
+        *,
+        type: Literal["person", "agent"] = "agent",
+        grants: Iterable[wire.GrantSpec] = (),
+        nkey: str = "",
+        timeout: float = _SECONDS,
+    ) -> wire.PrincipalSecret:
+        """Add a principal; the reply holds its password, which nothing can show again."""
+        request = wire.PrincipalAddRequest(name=name, type=type, grants=list(grants), nkey=nkey)
+        return await self._transport.call(
+            _SERVICE, "principal_add", request, wire.PrincipalSecret, timeout=timeout, idempotent=False
+        )
+
+    async def principal_list(self, *, timeout: float = _SECONDS) -> wire.PrincipalsReply:
+        """Return every principal with its grants, the revoked ones too."""
+        return await self._transport.call(
+            _SERVICE, "principal_list", wire.PrincipalListRequest(), wire.PrincipalsReply, timeout=timeout
+        )
+
+    async def principal_revoke(self, name: str, *, timeout: float = _SECONDS) -> wire.PrincipalSecret:
+        """Take everything from a principal for good: it is disconnected, refused, and its name stays taken."""
+        request = wire.PrincipalNameRequest(name=name)
+        return await self._transport.call(_SERVICE, "principal_revoke", request, wire.PrincipalSecret, timeout=timeout)
+
+    async def principal_rotate(self, name: str, *, nkey: str = "", timeout: float = _SECONDS) -> wire.PrincipalSecret:
+        """Replace a principal's password (or its ``nkey``); whoever uses the old one is disconnected."""
+        request = wire.PrincipalNameRequest(name=name, nkey=nkey)
+        return await self._transport.call(
+            _SERVICE, "principal_rotate", request, wire.PrincipalSecret, timeout=timeout, idempotent=False
+        )

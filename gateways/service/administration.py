@@ -1,0 +1,88 @@
+"""The verbs about principals: add, list, revoke, rotate; each change is on disk, then in the NATS server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from domain.grants import Principal, check_grant
+from gateways.jetstream.principals import Principals, Stored
+from gateways.service.context import Caller
+from umbriel.grants import (
+    GrantSpec,
+    PrincipalAddRequest,
+    PrincipalInfo,
+    PrincipalNameRequest,
+    PrincipalSecret,
+    PrincipalsReply,
+)
+
+__all__ = ["Administration"]
+
+_log = structlog.get_logger(__name__)
+#: How long a principal that replaced its own secret has to receive it before its connection ends.
+_FAREWELL_SECONDS = 0.5
+
+
+class Administration:
+    """Changes principals; ``apply`` makes the NATS server take a change over and says whether it is ours to tell."""
+
+    def __init__(self, principals: Principals, apply: Callable[[], Awaitable[bool]]) -> None:
+        self._principals = principals
+        self._apply = apply
+        self._lock = asyncio.Lock()
+        self._later: set[asyncio.Task[None]] = set()
+
+    async def add(self, caller: Caller, request: PrincipalAddRequest) -> PrincipalSecret:
+        """Add a principal."""
+        grants = tuple(check_grant(one.profile, one.access, one.contacts) for one in request.grants)
+        async with self._lock:
+            stored, secret = self._principals.add(Principal(request.name, request.type, grants), nkey=request.nkey)
+            _log.info("principal_added", principal=request.name, by=caller.principal)
+            return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
+
+    def list(self) -> PrincipalsReply:
+        """Return every principal."""
+        return PrincipalsReply(principals=[_info(one) for one in self._principals.all()])
+
+    async def revoke(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
+        """Take everything from a principal; from here on it is refused, and then disconnected."""
+        async with self._lock:
+            stored = self._principals.revoke(request.name)
+            _log.info("principal_revoked", principal=request.name, by=caller.principal)
+            return PrincipalSecret(principal=_info(stored), applied=await self._apply())
+
+    async def rotate(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
+        """Replace what proves a principal."""
+        async with self._lock:
+            stored, secret = self._principals.rotate(request.name, nkey=request.nkey)
+            _log.info("principal_rotated", principal=request.name, by=caller.principal)
+            if caller.principal == request.name:
+                # The server would end the connection that the reply has to go through.
+                task = asyncio.create_task(self._apply_later())
+                self._later.add(task)
+                task.add_done_callback(self._later.discard)
+                return PrincipalSecret(principal=_info(stored), secret=secret)
+            return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
+
+    async def _apply_later(self) -> None:
+        await asyncio.sleep(_FAREWELL_SECONDS)
+        async with self._lock:
+            await self._apply()
+
+    async def close(self) -> None:
+        """Let what is under way finish."""
+        await asyncio.gather(*self._later, return_exceptions=True)
+
+
+def _info(stored: Stored) -> PrincipalInfo:
+    principal = stored.principal
+    return PrincipalInfo(
+        name=principal.name,
+        type=principal.type,
+        grants=[GrantSpec(profile=g.profile, access=g.access, contacts=list(g.contacts)) for g in principal.grants],
+        credential="nkey" if stored.nkey else "password",
+        revoked=principal.revoked,
+    )

@@ -1,0 +1,309 @@
+"""A grant is what a principal may do: every verb, every way around it, each with its control."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import nats
+import pytest
+
+from tests.e2e.grants_world import ANN, BOB, EVERYBODY, NOBODY, OTHER, PROFILE, STRANGE, World, ask, make_world
+from tests.e2e.processes import ServiceProcess
+from umbriel import RefusedError
+
+pytestmark = pytest.mark.timeout(180)
+
+Body = Callable[[World], dict[str, Any]]
+MESSAGE = [{"role": "user", "content": "a new line"}]
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """A request that must not succeed as ``who``: its code (empty: answered), the word that must not be in the answer.
+
+    ``control`` makes the same request with the right grant, and must be answered, with the word if there is one.
+    """
+
+    verb: str
+    body: Body
+    code: str = "refused"
+    word: str = ""
+    who: str = "limited"
+    profile: str = PROFILE
+    control: str = "full"
+    #: what the control sends, where the attempt's own body is only ever wrong
+    right: Body | None = None
+
+
+def fixed(**body: Any) -> Body:
+    """A body that needs nothing of the world."""
+    return lambda _: body
+
+
+def with_id(name: str, **body: Any) -> Body:
+    """A body with the id of one thing in the world."""
+    return lambda world: {"id": world.ids[name], **body}
+
+
+READS = [
+    Attempt("recall", fixed(query="harbour green", contact="bob"), word=BOB),
+    Attempt("recall", fixed(query="harbour green", contact="*"), word=BOB),
+    Attempt(
+        "recall",
+        fixed(query=f"{BOB} harbour", contact="ann"),
+        code="",
+        word=BOB,
+        right=fixed(query=f"{BOB} harbour", contact="bob"),
+    ),
+    Attempt("recall", fixed(query=f"{NOBODY} harbour"), code="", word=NOBODY),
+    Attempt("recall", fixed(query=f"{NOBODY} harbour", kinds=["message"]), code="", word=NOBODY),
+    Attempt("recall", fixed(query=f"{NOBODY} harbour", kinds=["message", "fact"], explain=True), code="", word=NOBODY),
+    Attempt(
+        "recall",
+        fixed(query=f"{BOB} green", explain=True),
+        code="",
+        word=BOB,
+        right=fixed(query=f"{BOB} green", contact="bob", explain=True),
+    ),
+    Attempt("recall", fixed(query="green", contact="bob' OR 1=1 --"), right=fixed(query="green", contact="bob")),
+    Attempt("recall", fixed(query="green", contact="an%"), right=fixed(query="green", contact="ann")),
+    Attempt("recall", fixed(query="green", contact="ann "), right=fixed(query="green", contact="ann")),
+    Attempt("recall", fixed(query="green", contact=["ann", "bob"]), code="invalid", right=fixed(query="green")),
+    Attempt("get", with_id("bob-0"), code="not_found", word=BOB),
+    Attempt("get", fixed(key="colour", contact="bob"), word=BOB),
+    Attempt("get", fixed(key="colour", contact="*"), word=BOB, right=fixed(key="colour", contact="bob")),
+    Attempt("get", fixed(key="colour"), code="not_found", word=BOB, right=fixed(key="colour", contact="bob")),
+    Attempt("get", with_id("bob-0", contact="ann"), code="not_found", word=BOB),
+    Attempt("history", with_id("bob-0"), code="not_found", word=BOB),
+    Attempt("why", with_id("bob-0"), code="not_found", word=BOB),
+    Attempt("list", fixed(contact="bob"), word=BOB),
+    Attempt("list", fixed(contact="*"), word=BOB),
+    Attempt(
+        "list", fixed(status="all", limit=500), code="", word=BOB, right=fixed(status="all", limit=500, contact="*")
+    ),
+    Attempt("list", fixed(session="s-bob", contact="bob"), right=fixed(session="s-bob", contact="bob")),
+    Attempt("feed", fixed(contact="bob"), word=BOB),
+    Attempt("feed", fixed(limit=1000), code="", word=BOB),
+    Attempt("feed", fixed(limit=1000, kinds=["message", "conversation"]), code="", word=NOBODY),
+    Attempt("feed", lambda world: {"after": world.start, "limit": 1000}, code="", word=BOB),
+    Attempt(
+        "feed",
+        lambda world: {"limit": 1000, "kinds": ["access", "embedding", "recall", "usage"]},
+        code="",
+        word="embedding.",
+    ),
+    Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
+    Attempt("status", fixed(), word="vectors"),
+]
+WRITES = [
+    Attempt("ingest", fixed(messages=MESSAGE, contact="bob", session="new-1")),
+    Attempt("ingest", fixed(messages=MESSAGE, contact="*", session="new-2")),
+    Attempt("ingest", fixed(messages=MESSAGE)),
+    Attempt("ingest", fixed(messages=MESSAGE, session="new-3")),
+    Attempt(
+        "ingest",
+        fixed(messages=MESSAGE, session="s-bob", contact="ann"),
+        right=fixed(messages=MESSAGE, session="s-bob"),
+    ),
+    Attempt("ingest", fixed(messages=MESSAGE, session="s-bob")),
+    Attempt(
+        "ingest",
+        fixed(messages=MESSAGE, session="s-none", contact="ann"),
+        right=fixed(messages=MESSAGE, session="s-none"),
+    ),
+    Attempt("ingest", fixed(messages=MESSAGE, session="s-none")),
+    Attempt("remember", fixed(content="bob is tall", contact="bob", wait=True)),
+    Attempt("remember", fixed(content="everybody is tall", wait=True)),
+    Attempt("remember", fixed(content="everybody is tall", scope="agent", key="tall", wait=True)),
+    Attempt("remember", fixed(content="tall", contact="ann", session="s-bob", wait=True)),
+    Attempt(
+        "remember",
+        fixed(content="tall", contact="ann", metadata={"contact": "bob", "scope": "bob"}, scope="agent"),
+        code="invalid",
+        right=fixed(content="tall", contact="ann"),
+    ),
+    Attempt("forget", with_id("bob-1", preview=True), code="not_found", word="touched"),
+    Attempt("forget", with_id("bob-1"), code="not_found"),
+    Attempt("forget", fixed(key="gone by key", contact="bob")),
+    Attempt("forget", fixed(key="office", preview=True), word="touched"),
+    Attempt("forget", with_id("shared", preview=True), word="touched"),
+    Attempt("forget", with_id("bob-message"), code="not_found"),
+    Attempt("forget", with_id("none-message", preview=True), code="not_found", word="touched"),
+    Attempt("rebuild", fixed()),
+]
+LESSER = [
+    Attempt("ingest", fixed(messages=MESSAGE, session="new-4"), who="reader"),
+    Attempt("remember", fixed(content="x is y", wait=True), who="reader"),
+    Attempt("forget", with_id("ann-1"), who="reader"),
+    Attempt("rebuild", fixed(), who="reader"),
+    Attempt("rebuild", fixed(), who="writer"),
+]
+#: Every verb in a profile without a grant, whether there is one or not.
+BODIES: dict[str, Body] = {
+    "ingest": fixed(messages=MESSAGE),
+    "remember": fixed(content="z is w", wait=True),
+    "recall": fixed(query="green"),
+    "get": with_id("strange"),
+    "list": fixed(),
+    "history": with_id("strange"),
+    "why": with_id("strange"),
+    "forget": with_id("strange", preview=True),
+    "feed": fixed(),
+    "status": fixed(),
+    "rebuild": fixed(),
+}
+PROFILES = [
+    Attempt(
+        verb, body, who=who, profile=STRANGE, word=OTHER if verb in {"recall", "get", "list", "why", "feed"} else ""
+    )
+    for verb, body in BODIES.items()
+    for who in ("limited", "writer", "nobody")
+]
+ATTEMPTS = [*READS, *WRITES, *LESSER, *PROFILES]
+ADMINISTRATION = [
+    Attempt("principal_add", fixed(name="mine", grants=[{"profile": "*", "access": "admin"}]), profile="_", control=""),
+    Attempt("principal_list", fixed(), profile="_", control=""),
+    Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
+    Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+]
+
+
+@pytest.fixture(scope="module")
+def world(service: ServiceProcess) -> World:
+    """Two contacts, two profiles, principals of every reach."""
+    return make_world(service)
+
+
+@pytest.mark.parametrize(
+    "attempt", [pytest.param(one, id=f"{n}-{one.who}-{one.verb}") for n, one in enumerate(ATTEMPTS)]
+)
+async def test_no_way_around_a_grant(world: World, service: ServiceProcess, attempt: Attempt) -> None:
+    """The attempt is refused, or finds nothing; nothing is written; the same call with the right grant is answered."""
+    async with await service.client(profile=attempt.profile, principal="local") as person:
+        before = (await person.feed(limit=1000)).position
+        code, answer = await ask(world, attempt.who, attempt.verb, attempt.profile, attempt.body(world))
+        assert code == attempt.code, answer
+        if attempt.word:
+            assert attempt.word not in answer
+        if attempt.code:
+            error = json.loads(answer)
+            assert error["expected"]
+            assert error["found"]
+        kinds = ["message", "conversation", "memory", "profile"]
+        assert (await person.feed(after=before, limit=1000, kinds=kinds)).events == []
+    body = (attempt.right or attempt.body)(world)
+    code, answer = await ask(world, attempt.control, attempt.verb, attempt.profile, body)
+    assert code == "", answer
+    assert attempt.word in answer
+
+
+@pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])
+@pytest.mark.parametrize("attempt", ADMINISTRATION, ids=lambda attempt: attempt.verb)
+async def test_agents_administer_no_principals(
+    world: World, service: ServiceProcess, who: str, attempt: Attempt
+) -> None:
+    """No agent adds, lists, revokes or rotates principals, not even one with admin on everything; a person does."""
+    code, answer = await ask(world, who, attempt.verb, "_", attempt.body(world))
+    assert code == "refused", answer
+    assert "secret" not in answer
+    code, answer = await ask(world, who, attempt.verb, PROFILE, attempt.body(world))
+    assert code == "invalid", answer
+    async with await service.client(principal="local") as person:
+        names = {one.name for one in (await person.principal_list()).principals}
+    assert "mine" not in names
+    assert {"limited", "full", "local"} <= names
+
+
+@pytest.mark.parametrize("verb", list(BODIES))
+async def test_a_foreign_profile_is_like_none(world: World, verb: str) -> None:
+    """What is answered about a profile without a grant does not tell whether it exists."""
+    body = BODIES[verb](world)
+    there = await ask(world, "limited", verb, STRANGE, body)
+    absent = await ask(world, "limited", verb, "iso-none", body)
+    assert there[0] == absent[0] == "refused"
+    assert there[1].replace(STRANGE, "x") == absent[1].replace("iso-none", "x")
+
+
+@pytest.mark.parametrize("verb", ["get", "history", "why", "forget"])
+async def test_a_foreign_id_is_like_none(world: World, verb: str) -> None:
+    """What is answered about another contact's id is what is answered about an id that never was."""
+    theirs, none = world.ids["bob-0"], "a" * 26 + "@1"
+    there = await ask(world, "limited", verb, PROFILE, {"id": theirs})
+    absent = await ask(world, "limited", verb, PROFILE, {"id": none})
+    assert there[0] == absent[0] == "not_found"
+    assert there[1].replace(theirs, "x") == absent[1].replace(none, "x")
+
+
+@pytest.mark.parametrize("profile", ["*", ">", "iso.x", "_", "%", "..", "iso*"])
+async def test_no_profile_stands_for_others(world: World, profile: str) -> None:
+    """A wildcard, a missing name or a path in place of the profile reaches nothing."""
+    try:
+        code, answer = await ask(world, "limited", "recall", profile, {"query": "green"})
+    except nats.errors.Error:
+        return  # the client or the server refuses the subject itself, or nobody answers there
+    assert code in {"invalid", "refused"}
+    assert BOB not in answer
+    assert OTHER not in answer
+
+
+async def test_what_a_grant_gives(world: World) -> None:
+    """A contact's grant reads the contact's and what is agent-wide, writes the contact's, and lists its profile."""
+    code, answer = await ask(world, "limited", "recall", PROFILE, {"query": "green harbour", "contact": "ann"})
+    assert (code, ANN in answer, EVERYBODY in answer) == ("", True, True)
+    code, answer = await ask(world, "limited", "recall", PROFILE, {"query": "green"})
+    assert (code, ANN in answer, EVERYBODY in answer) == ("", False, True)
+    code, answer = await ask(world, "limited", "feed", PROFILE, {"limit": 1000})
+    assert (code, ANN in answer, EVERYBODY in answer) == ("", True, True)
+    for verb, body in (
+        ("ingest", {"messages": MESSAGE, "session": "s-ann"}),
+        ("ingest", {"messages": MESSAGE, "contact": "ann"}),
+        ("ingest", {"messages": MESSAGE, "contact": "ann", "session": "fresh"}),
+        ("ingest", {"messages": MESSAGE, "contact": "ann", "session": "fresh"}),
+        ("remember", {"content": "ann is tall", "contact": "ann", "session": "s-ann"}),
+        ("get", {"id": world.ids["shared"]}),
+        ("why", {"id": world.ids["ann-0"]}),
+        ("forget", {"id": world.ids["ann-2"]}),
+    ):
+        code, answer = await ask(world, "limited", verb, PROFILE, body)
+        assert code == "", (verb, body, answer)
+    code, answer = await ask(world, "limited", "profiles", "_", {})
+    assert [one["name"] for one in json.loads(answer)["profiles"]] == [PROFILE]
+    assert json.loads((await ask(world, "nobody", "profiles", "_", {}))[1])["profiles"] == []
+    code, answer = await ask(world, "boss", "profiles", "_", {})
+    assert {PROFILE, STRANGE} <= {one["name"] for one in json.loads(answer)["profiles"]}
+
+
+async def test_refusals_are_counted_and_logged_without_content(world: World, service: ServiceProcess) -> None:
+    """Who was refused what, where, is in the log and in the count; what they sent is not."""
+    async with await service.client(principal="local") as person:
+        before = (await person.status(service=True)).refused
+        code, _ = await ask(world, "nobody", "remember", PROFILE, {"content": "unspeakable words"})
+        assert code == "refused"
+        assert (await person.status(service=True)).refused == before + 1
+    log = (service.data / "serve.log").read_text()
+    line = next(line for line in reversed(log.splitlines()) if "request_refused" in line)
+    for part in ("nobody", "remember", PROFILE):
+        assert part in line
+    assert "unspeakable" not in log
+
+
+async def test_the_actor_is_the_grants(world: World, service: ServiceProcess) -> None:
+    """Who wrote something, and whether a person did, follows from the principal and from nothing in the request."""
+    body = {
+        "content": "I am a person",
+        "key": "who",
+        "contact": "ann",
+        "metadata": {"actor": "local", "author_type": "person"},
+    }
+    assert (await ask(world, "limited", "remember", PROFILE, body))[0] == ""
+    claim = {"content": "x", "contact": "ann", "author_type": "person"}
+    code, _ = await ask(world, "limited", "remember", PROFILE, claim)
+    assert code == "invalid"
+    async with await service.client(profile=PROFILE, principal="local") as person:
+        found = await person.get(key="who", contact="ann", at_least=world.end)
+    assert (found.author, found.author_type) == ("limited", "agent")
+    with pytest.raises(RefusedError):
+        async with await service.client(principal="local-agent") as agent:
+            await agent.principal_list()
