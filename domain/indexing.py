@@ -102,6 +102,10 @@ class Indexing:
         self.model = model
         self.dimension = dimension
 
+    def for_model(self, model: str, dimension: int) -> Indexing:
+        """Return the same rule for another embedding model."""
+        return Indexing(self._keyed, model, dimension)
+
     def embedding_id(self, key_id: str, text: str) -> str:
         """Return the id of the vectors of one exact text under one key, model and dimension."""
         return self._keyed("embedding", key_id, text, self.model, str(self.dimension))

@@ -44,6 +44,7 @@ from gateways.service.events import EventReader
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
+from gateways.service.rebuilding import Rebuilds
 from gateways.service.service import Service
 from projections.directory import Directory
 
@@ -111,6 +112,8 @@ async def running(
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
         tasks = _start_workers(stack, core, service)
+        await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
+        stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
 
@@ -156,13 +159,15 @@ async def _core(
     events = EventReader(log, keys)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
+    worker = EmbeddingWorker(events, profiles, embedder, batch=settings.embedding_batch)
     core = Core(
         settings=settings,
         events=events,
         application=Application(share(log, keys, Bridge(asyncio.get_running_loop()))),
         profiles=profiles,
         reader=Reader(events, profiles, directory, batch=settings.reader_batch),
-        worker=EmbeddingWorker(events, profiles, embedder, batch=settings.embedding_batch),
+        worker=worker,
+        rebuilds=Rebuilds(events, profiles, worker, embedder),
         directory=directory,
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
@@ -333,8 +338,8 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
-    quiet = time.monotonic() - runtime.api.last_request
-    return not runtime.api.active and runtime.service.core.worker.idle and quiet > settings.idle_seconds
+    core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
+    return not runtime.api.active and core.worker.idle and core.rebuilds.idle and quiet > settings.idle_seconds
 
 
 def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:

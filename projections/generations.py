@@ -3,32 +3,52 @@
 ::
 
     <profile>/current.json              view name → generation that is served
+    <profile>/previous.json             view name → generation kept for a rollback
+    <profile>/rebuild.json              which generation is being made, of which views, and why
     <profile>/<view>/<generation>/…     one view's files
 
 A rebuild makes a new generation beside the one that is served; the switch replaces ``current.json``
-atomically. Older generations are removed once nobody reads them any more.
+atomically. One generation is kept for a rollback, until the next rebuild or until something is forgotten: what was
+forgotten must not stay in files that nobody feeds. Older ones are removed once nobody reads them any more.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
 from domain.envelope import Envelope
-from domain.errors import DamagedError, UnavailableError
+from domain.errors import DamagedError, MismatchError, UnavailableError
 from domain.indexing import Indexing
 from projections.keywords import KeywordView
-from projections.ledger import Ledger
+from projections.ledger import Ledger, model_of
+from projections.manifest import replace_file
+from projections.off import OffView
 from projections.outcome import Outcome
 from projections.vectors import VectorView
 
-__all__ = ["VIEWS", "View", "ViewSet", "current_generations", "next_generation", "prune", "switch"]
+__all__ = [
+    "VIEWS",
+    "Parts",
+    "Plan",
+    "View",
+    "ViewSet",
+    "current_generations",
+    "drop_kept",
+    "keep",
+    "load_plan",
+    "next_generation",
+    "previous_generations",
+    "prune",
+    "store_plan",
+    "switch",
+    "view_directory",
+]
 
 #: The ledger comes first: it decides liveness, so it is never behind the indexes.
 VIEWS = ("ledger", "vectors", "keywords")
@@ -67,47 +87,167 @@ def next_generation(root: Path) -> str:
 
 def switch(root: Path, generations: Mapping[str, str]) -> None:
     """Serve these generations from now on, atomically."""
-    root.mkdir(parents=True, exist_ok=True)
-    temporary = root / "current.json.new"
-    with temporary.open("wb") as file:
-        file.write(msgspec.json.encode(dict(generations)))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(root / "current.json")
+    replace_file(root / "current.json", msgspec.json.encode(dict(generations)))
 
 
-def prune(root: Path, generations: Mapping[str, str]) -> None:
-    """Remove the files of every generation before these; a later one is being made."""
+def keep(root: Path, generations: Mapping[str, str] | None) -> None:
+    """Keep these generations for a rollback; None keeps nothing."""
+    if generations is None:
+        (root / "previous.json").unlink(missing_ok=True)
+    else:
+        replace_file(root / "previous.json", msgspec.json.encode(dict(generations)))
+
+
+def previous_generations(root: Path) -> dict[str, str] | None:
+    """Return the generations kept for a rollback, or None."""
+    try:
+        found = msgspec.json.decode((root / "previous.json").read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
+        return None
+    whole = set(found) == set(VIEWS) and all((root / view / name).is_dir() for view, name in found.items())
+    return found if whole and found != current_generations(root) else None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A rebuild as it stands on disk: ``generations`` is what is served after it, ``views`` what it makes."""
+
+    id: str
+    profile: str
+    state: Literal["running", "paused", "failed", "switched"]
+    views: tuple[str, ...]
+    generations: dict[str, str]
+    reason: str
+    model: str
+    dimension: int
+    error: str = ""
+
+
+def load_plan(root: Path) -> Plan | None:
+    """Return the last rebuild of a profile; None without one, or when its file cannot be read."""
+    try:
+        return msgspec.json.decode((root / "rebuild.json").read_bytes(), type=Plan)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def store_plan(root: Path, plan: Plan) -> None:
+    """Replace the record of a profile's rebuild, atomically."""
+    replace_file(root / "rebuild.json", msgspec.json.encode(plan))
+
+
+def prune(root: Path) -> None:
+    """Remove the files of every generation that is neither served, nor kept, nor being made."""
+    plan = load_plan(root)
+    kept = [current_generations(root), previous_generations(root) or {}]
+    if plan is not None and plan.state in ("running", "paused"):
+        kept.append(plan.generations)
     for view in VIEWS:
+        names = {generations.get(view) for generations in kept}
         for path in (root / view).glob("g[0-9]*"):
-            if path.name < generations[view]:
+            if path.name not in names:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _directory(root: Path, view: str, generation: str) -> Path:
+def drop_kept(root: Path) -> None:
+    """Remove every generation that is not fed: the one kept for a rollback, and that of a rebuild that is paused."""
+    keep(root, None)
+    plan, served = load_plan(root), current_generations(root)
+    if plan is not None and plan.state == "paused":
+        for view in plan.views:
+            if plan.generations[view] != served[view]:
+                shutil.rmtree(root / view / plan.generations[view], ignore_errors=True)
+    prune(root)
+
+
+def view_directory(root: Path, view: str, generation: str) -> Path:
+    """Return the directory of one view's generation, made when it is missing."""
     directory = root / view / generation
     directory.mkdir(parents=True, exist_ok=True)
     return directory
 
 
-class ViewSet:
-    """The three views of one profile, fed together. One writer at a time; readers are free."""
+V = TypeVar("V", VectorView, KeywordView)
 
-    def __init__(self, root: Path, generations: Mapping[str, str], indexing: Indexing) -> None:
-        """Open (or create) the views; raises DamagedError naming the view, or MismatchError."""
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """Views that are open already; None is opened by whoever needs it."""
+
+    ledger: Ledger | None = None
+    vectors: VectorView | OffView | None = None
+    keywords: KeywordView | OffView | None = None
+
+    def opened(self) -> dict[str, View]:
+        """Return the views there are, the ledger first."""
+        return {name: view for name in VIEWS if (view := getattr(self, name)) is not None}
+
+
+_NO_PARTS = Parts()
+
+
+class ViewSet:
+    """The three views of one profile, fed together. One writer at a time; readers are free.
+
+    ``outdated`` says why a view does not fit this version or model: the ledger serves on as it was made, an index is
+    off (it finds nothing) until it is made again.
+    """
+
+    def __init__(
+        self, root: Path, generations: Mapping[str, str], indexing: Indexing, parts: Parts = _NO_PARTS
+    ) -> None:
+        """Open (or create) the views that ``parts`` does not give.
+
+        Raises DamagedError naming the view, or MismatchError for a ledger that this version cannot read.
+        """
         self.root = root
-        self.indexing = indexing
         self.generations = dict(generations)
         self.stopped: dict[str, str] = {}
+        self.outdated: dict[str, str] = {}
         with ExitStack() as opened:
-            self.ledger = Ledger(_directory(root, "ledger", generations["ledger"]), indexing)
-            opened.callback(self.ledger.close)
-            self.vectors = VectorView(
-                _directory(root, "vectors", generations["vectors"]), indexing.model, indexing.dimension
-            )
-            opened.callback(self.vectors.close)
-            self.keywords = KeywordView(_directory(root, "keywords", generations["keywords"]))
+            directory = view_directory(root, "ledger", generations["ledger"])
+            self.indexing = indexing if parts.ledger else self._made_with(directory, indexing)
+            self.ledger = parts.ledger or Ledger(directory, self.indexing)
+            if parts.ledger is None:
+                opened.callback(self.ledger.close)
+            self.vectors = self._rebound(parts.vectors) or self._open_vectors(indexing)
+            if parts.vectors is None:
+                opened.callback(self.vectors.close)
+            self.keywords = self._rebound(parts.keywords) or self._open_keywords()
             opened.pop_all()
+
+    def _made_with(self, directory: Path, indexing: Indexing) -> Indexing:
+        found = model_of(directory)
+        if found is None or found == (indexing.model, indexing.dimension):
+            return indexing
+        self.outdated["ledger"] = f"embeddings of {found[0]}, now {indexing.model}"
+        return indexing.for_model(*found)
+
+    def _rebound(self, view: V | OffView | None) -> V | OffView | None:
+        return OffView(lambda: self.ledger.position) if isinstance(view, OffView) else view
+
+    def _open_vectors(self, indexing: Indexing) -> VectorView | OffView:
+        directory = view_directory(self.root, "vectors", self.generations["vectors"])
+        if "ledger" in self.outdated:
+            self.outdated["vectors"] = self.outdated["ledger"]
+            return OffView(lambda: self.ledger.position)
+        try:
+            return VectorView(directory, indexing.model, indexing.dimension)
+        except MismatchError as error:
+            return self._off("vectors", error)
+
+    def _open_keywords(self) -> KeywordView | OffView:
+        try:
+            return KeywordView(view_directory(self.root, "keywords", self.generations["keywords"]))
+        except MismatchError as error:
+            return self._off("keywords", error)
+
+    def _off(self, view: str, error: MismatchError) -> OffView:
+        self.outdated[view] = f"made for {error.found}, now {error.expected}"
+        return OffView(lambda: self.ledger.position)
+
+    @property
+    def off(self) -> dict[str, str]:
+        """Why an index finds nothing, by view."""
+        return {name: why for name, why in self.outdated.items() if name != "ledger"}
 
     @property
     def position(self) -> int:
@@ -147,7 +287,8 @@ class ViewSet:
         for name in VIEWS:
             self.stopped.setdefault(name, reason)
 
-    def close(self) -> None:
-        """Close the three views."""
-        for _, view in reversed(self._views()):
-            view.close()
+    def close(self, views: Sequence[str] = VIEWS) -> None:
+        """Close these views, all three by default."""
+        for name, view in reversed(self._views()):
+            if name in views:
+                view.close()

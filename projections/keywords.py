@@ -26,7 +26,10 @@ from projections.manifest import MANIFEST, Manifest, Progress, describe
 from projections.outcome import Outcome
 from projections.postings import Document, KeywordSnapshot
 
-__all__ = ["KeywordView"]
+__all__ = ["VERSION", "KeywordView"]
+
+#: Changes with every change of what this projection makes of events; a new generation is built then.
+VERSION = 1
 
 
 class _Batch:
@@ -80,8 +83,8 @@ class KeywordView:
         self._closed = False
         directory.mkdir(parents=True, exist_ok=True)
         self._store = KeywordStore(directory)
-        self._manifest = Manifest.load(directory) or Manifest(model=ANALYSIS)
-        self._manifest.check(directory, ANALYSIS, 0)
+        self._manifest = Manifest.load(directory) or Manifest(model=ANALYSIS, version=VERSION)
+        self._manifest.check(directory, ANALYSIS, 0, VERSION)
         self._clean()
         with _translated(directory):
             if not self._manifest.files:
@@ -111,6 +114,11 @@ class KeywordView:
     def bytes_on_disk(self) -> int:
         """Bytes of the files of the last commit."""
         return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size
+
+    def verify(self) -> None:
+        """Read the files of the last commit; raises DamagedError for one that is not as written."""
+        with self._lock:
+            self._manifest.check(self._directory, ANALYSIS, 0, VERSION)
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ class KeywordView:
     def _switch(self, upto: int, event_id: str) -> None:
         known = {entry.name: entry for entry in self._manifest.files}
         files = tuple(known.get(path.name) or describe(path) for path in self._store.files())
-        manifest = Manifest(position=upto, event_id=event_id, model=ANALYSIS, files=files)
+        manifest = Manifest(position=upto, event_id=event_id, model=ANALYSIS, version=VERSION, files=files)
         manifest.store(self._directory)
         self._manifest = manifest
 

@@ -14,7 +14,7 @@ import msgspec
 from domain.errors import DamagedError, MismatchError
 from projections.outcome import Outcome
 
-__all__ = ["MANIFEST", "FileEntry", "Manifest", "Progress", "describe"]
+__all__ = ["MANIFEST", "FileEntry", "Manifest", "Progress", "describe", "replace_file"]
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
@@ -45,10 +45,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """State of an index after a commit.
 
     ``position`` and ``event_id`` name the last event it has seen; ``model`` and ``dimension`` what its
-    content was made with; ``count`` its items.
+    content was made with, ``version`` by which version of the projection; ``count`` its items.
     """
 
     format: int = _FORMAT
+    version: int = 1
     position: int = 0
     event_id: str = ""
     model: str = ""
@@ -81,16 +82,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """Replace the manifest of ``directory`` atomically and durably."""
         body = msgspec.json.encode(self)
         sealed = _Sealed(hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
-        temporary = directory / f"{MANIFEST}.new"
-        with temporary.open("wb") as file:
-            file.write(msgspec.json.encode(sealed))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(directory / MANIFEST)
-        _sync_directory(directory)
+        replace_file(directory / MANIFEST, msgspec.json.encode(sealed))
 
-    def check(self, directory: Path, model: str, dimension: int) -> None:
-        """Raise MismatchError for another model or dimension, DamagedError for a file that is not as written."""
+    def check(self, directory: Path, model: str, dimension: int, version: int = 1) -> None:
+        """Raise MismatchError for another model, dimension or version, DamagedError for a file not as written."""
+        if self.version != version:
+            raise MismatchError(
+                f"{directory} was made by another version of its projection",
+                expected=f"version {version}",
+                found=f"version {self.version}",
+            )
         if (self.model, self.dimension) != (model, dimension):
             raise MismatchError(
                 f"{directory} was made with another model",
@@ -142,6 +143,18 @@ def describe(path: Path) -> FileEntry:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def replace_file(path: Path, body: bytes) -> None:
+    """Replace a small file atomically and durably; its directory is made when it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.new")
+    with temporary.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _sync_directory(path.parent)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -25,7 +25,10 @@ from projections.rows import VectorTable
 from projections.segments import Added, Computed, Record, Removed, Rows, read_segment, write_segment
 from projections.vector_batch import VectorBatch
 
-__all__ = ["VectorView"]
+__all__ = ["VERSION", "VectorView"]
+
+#: Changes with every change of what this projection makes of events; a new generation is built then.
+VERSION = 1
 
 _MAX_SEGMENTS = 16
 _DEAD_SHARE = 0.25
@@ -52,8 +55,8 @@ class VectorView:
         self._records: dict[str, int] = {}
         self._table = VectorTable(dimension)
         directory.mkdir(parents=True, exist_ok=True)
-        self._manifest = Manifest.load(directory) or Manifest(model=model, dimension=dimension)
-        self._manifest.check(directory, model, dimension)
+        self._manifest = Manifest.load(directory) or Manifest(model=model, dimension=dimension, version=VERSION)
+        self._manifest.check(directory, model, dimension, VERSION)
         self._clean()
         for entry in self._manifest.files:
             self._fold(entry.name, *read_segment(directory / entry.name, dimension))
@@ -99,6 +102,17 @@ class VectorView:
     def knows(self, embedding: str) -> bool:
         """Return whether the vectors of an embedding have come."""
         return embedding in self._known
+
+    def vector_of(self, id_: str) -> bytes | None:
+        """Return the first vector of an item as float32 bytes, or None when it has none yet."""
+        item = self.item(id_)
+        rows = None if item is None else self._known.get(item.embedding)
+        return None if rows is None or not len(rows) else rows[0].tobytes()
+
+    def verify(self) -> None:
+        """Read the files of the last commit; raises DamagedError for one that is not as written."""
+        with self._lock:
+            self._manifest.check(self._directory, self._model, self._dimension, VERSION)
 
     # -- writing --------------------------------------------------------------------------------
 

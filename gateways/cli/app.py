@@ -17,9 +17,10 @@ from gateways.cli.export import export, feed
 from gateways.cli.ingest import ingest
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
+from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
-from gateways.cli.writes import forget, rebuild, remember
+from gateways.cli.writes import forget, remember
 
 __all__ = ["app", "run"]
 

@@ -9,11 +9,19 @@ from datetime import UTC, datetime
 
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["progress", "say", "size", "table", "visible", "when", "write_json", "write_json_line"]
+__all__ = ["Progress", "progress", "say", "size", "table", "visible", "when", "write_json", "write_json_line"]
 
 #: For tables on pipes and in files, where there is no terminal to fit.
 _PIPE_WIDTH = 160
@@ -81,7 +89,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     _out().print(shown)
 
 
-def progress(*, shown: bool = True) -> Progress:
+def progress(*, shown: bool = True, eta: bool = False) -> Progress:
     """Return a progress display on stderr (nothing where stderr is no terminal, or not ``shown``)."""
     return Progress(
         SpinnerColumn(),
@@ -89,6 +97,7 @@ def progress(*, shown: bool = True) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        *((TimeRemainingColumn(),) if eta else ()),
         console=Console(stderr=True),
         transient=True,
         disable=not shown or not sys.stderr.isatty(),

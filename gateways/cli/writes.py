@@ -1,4 +1,4 @@
-"""Commands that write: remember, forget, rebuild."""
+"""Commands that write: remember and forget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gateways.cli.options import Contact, Time
 from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, Kind, RememberReply
 
-__all__ = ["forget", "rebuild", "remember"]
+__all__ = ["forget", "remember"]
 
 
 @verb
@@ -87,23 +87,3 @@ async def forget(
         output.say(f"{verb_form} {', '.join(reply.touched) or 'nothing'}.")
 
     session.show(reply, people)
-
-
-@verb
-async def rebuild(
-    session: Session,
-    views: Annotated[
-        list[str] | None, typer.Argument(help="vectors, keywords, ledger; all when none is named.")
-    ] = None,
-) -> None:
-    """Make a new generation of a profile's views from the log, and switch to it."""
-    with output.progress(shown=not session.json) as bar:
-        bar.add_task(f"rebuilding {session.client.profile}", total=None)
-        reply = await session.client.rebuild(views or ())
-    session.show(
-        reply,
-        lambda: output.say(
-            f"Generation {reply.generation} serves {session.client.profile}: "
-            f"{reply.events} events in {reply.seconds:.1f} s, at {reply.position}."
-        ),
-    )

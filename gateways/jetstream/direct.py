@@ -38,6 +38,7 @@ class Page(msgspec.Struct, frozen=True):
     entries: list[Entry]
     more: bool
     up_to: int = 0
+    remaining: int = 0
 
 
 class _Batch(msgspec.Struct, omit_defaults=True):
@@ -193,9 +194,8 @@ class StreamReader:
 def _last_page(status: str, headers: dict[str, str], entries: list[Entry]) -> Page:
     match status:
         case "204":
-            return Page(
-                entries, int(headers.get("Nats-Num-Pending", "0")) > 0, int(headers.get("Nats-UpTo-Sequence", "0"))
-            )
+            remaining = int(headers.get("Nats-Num-Pending", "0"))
+            return Page(entries, remaining > 0, int(headers.get("Nats-UpTo-Sequence", "0")), remaining)
         case "404":
             return Page(entries, more=False)
         case "503":

@@ -109,6 +109,11 @@ class Log:
         """Return a profile's first event after a position as the leader has it, or None."""
         return await self._reader.next_of(filter_for(profile, self._prefix), after + 1)
 
+    async def count_after(self, after: int, profile: str) -> int:
+        """Return how many events of a profile lie after a position."""
+        page = await self._reader.after(filter_for(profile, self._prefix), after + 1, 1)
+        return len(page.entries) + page.remaining
+
     async def last_position(self) -> int:
         """Return the position of the last event of the log, 0 when it is empty."""
         return await self._reader.last_sequence()

@@ -24,6 +24,7 @@ from gateways.service.feeds import Feeds
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
+from gateways.service.rebuilding import Rebuilds
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
@@ -80,6 +81,7 @@ class Core:
         directory: Directory,
         embedder: Embedder,
         positions: Positions,
+        rebuilds: Rebuilds,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -91,6 +93,7 @@ class Core:
         self.embedder = embedder
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
+        self.rebuilds = rebuilds
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()
@@ -132,8 +135,13 @@ class Core:
         return profile.views.position if profile.views.stopped else self.reader.passed
 
     def complete(self, profile: OpenProfile) -> int:
-        """Return the position up to which nothing live waits for its embedding, in the views that are fed now."""
+        """Return the position up to which nothing live waits for its embedding, in the views that are fed now.
+
+        While the vectors are off, no channel would find more by waiting.
+        """
         profile = self.profiles.current(profile)
+        if "vectors" in profile.views.off:
+            return self.applied(profile)
         ledger = profile.views.ledger
         complete = ledger.complete_position()
         return self.applied(profile) if complete >= ledger.position else complete

@@ -80,6 +80,8 @@ class EmbeddingWorker:
 
     async def _work(self, name: str) -> bool:
         async with self._profiles.use(name) as profile:
+            if not self._fits(profile):
+                return False  # a rebuild embeds for the model there is now
             written = self._written.get(name, set())
             found = await asyncio.to_thread(profile.views.ledger.pending_embeddings, self._batch + len(written))
             # The ledger learns of an embedding when the reader comes by, so what was just written is passed over.
@@ -91,11 +93,16 @@ class EmbeddingWorker:
             if not fresh:
                 return False
             pending = list(fresh.values())[: self._batch]
-            await self._embed(profile, pending)
+            await self.embed(profile, pending)
             self._written.setdefault(name, written).update(one.embedding for one in pending)
             return True
 
-    async def _embed(self, profile: OpenProfile, pending: Sequence[Pending]) -> None:
+    def _fits(self, profile: OpenProfile) -> bool:
+        indexing = profile.views.indexing
+        return (indexing.model, indexing.dimension) == (self._embedder.model, self._embedder.dimension)
+
+    async def embed(self, profile: OpenProfile, pending: Sequence[Pending]) -> None:
+        """Embed these texts with the worker's model and append the vectors, or why there are none, as events."""
         results = await asyncio.to_thread(self._vectors, [one.text for one in pending])
         envelopes = [self._envelope(profile, one, result) for one, result in zip(pending, results, strict=True)]
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -12,18 +12,34 @@ from pathlib import Path
 import structlog
 
 from domain.envelope import Envelope
-from domain.errors import DamagedError, UmbrielError, UnavailableError
+from domain.errors import DamagedError, MismatchError, UmbrielError, UnavailableError
+from domain.events import MemoryForgotten, MessageForgotten
 from domain.ids import directory_name, keyed_id
 from domain.indexing import Indexing
 from domain.ports import Embedder
 from gateways.service.events import EventReader
-from projections.generations import VIEWS, ViewSet, current_generations, next_generation, prune, switch
+from projections.building import Building
+from projections.generations import (
+    VIEWS,
+    ViewSet,
+    current_generations,
+    drop_kept,
+    keep,
+    next_generation,
+    prune,
+    switch,
+)
 
 __all__ = ["OpenProfile", "Profiles"]
 
 _CATCH_UP = 1_000
 _RETRY_SECONDS = 0.5
+_FORGOTTEN = (MemoryForgotten, MessageForgotten)
 _log = structlog.get_logger(__name__)
+
+
+def _nobody(name: str, why: dict[str, str]) -> None:
+    _log.warning("views_outdated", profile=name, why=why)
 
 
 class OpenProfile:
@@ -61,25 +77,28 @@ class Profiles:
         self._keep = keep
         self._open: OrderedDict[str, OpenProfile] = OrderedDict()
         self._turns: dict[str, asyncio.Lock] = {}
-        self._rebuilds: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         #: called in a thread with a profile whose views are about to be closed
         self.closing: list[Callable[[OpenProfile], None]] = []
+        #: told of a profile some views of which do not fit this version or model, with why for each
+        self.outdated: Callable[[str, dict[str, str]], None] = _nobody
 
     @asynccontextmanager
     async def use(self, name: str) -> AsyncIterator[OpenProfile]:
         """Lend an open profile; it is not closed while it is lent.
 
-        Raises MismatchError when its views were made with another model, DamagedError when the log does not
-        hold what they were made from.
+        Raises UnavailableError when its ledger was made by another version and is being made again, DamagedError
+        when the log does not hold what the views were made from.
         """
         async with self._turn(name):
             profile = self._open.get(name)
             if profile is None:
                 profile = await self.detached(name)
-                await asyncio.to_thread(profile.open_views)
+                await self._open_views(profile)
                 await self._follow(profile)
                 self._open[name] = profile
+                if profile.views.outdated:
+                    self.outdated(name, profile.views.outdated)
             self._open.move_to_end(name)
             profile.users += 1
             profile.unused.clear()
@@ -94,12 +113,14 @@ class Profiles:
     def _turn(self, name: str) -> asyncio.Lock:
         return self._turns.setdefault(name, asyncio.Lock())
 
-    def rebuild_turn(self, name: str) -> asyncio.Lock:
-        """Return the lock that lets one rebuild of a profile happen at a time.
-
-        A second one would take the same generation's name, and have its files pruned by the first.
-        """
-        return self._rebuilds.setdefault(name, asyncio.Lock())
+    async def _open_views(self, profile: OpenProfile) -> None:
+        try:
+            await asyncio.to_thread(profile.open_views)
+        except MismatchError as error:
+            self.outdated(profile.name, dict.fromkeys(VIEWS, f"made for {error.found}, now {error.expected}"))
+            raise UnavailableError(
+                f"the ledger of {profile.name} is being made again for this version", expected=error.expected
+            ) from error
 
     async def _follow(self, profile: OpenProfile) -> None:
         try:
@@ -120,7 +141,7 @@ class Profiles:
         while True:
             part = await self._events.read(after, _CATCH_UP, profile.name)
             if part.envelopes:
-                await asyncio.to_thread(views.apply, part.envelopes)
+                await self._feed(profile, views, part.envelopes)
                 count += len(part.envelopes)
             if part.poison:
                 views.stop(part.poison[profile.name])
@@ -137,6 +158,12 @@ class Profiles:
             if stopped:
                 await self.catch_up(profile, views)
             return stopped
+
+    async def _feed(self, profile: OpenProfile, views: ViewSet, envelopes: Sequence[Envelope]) -> None:
+        # What is forgotten leaves the files that nobody feeds as well, and before anybody is told that it is gone.
+        if any(isinstance(envelope.data, _FORGOTTEN) for envelope in envelopes):
+            await asyncio.to_thread(drop_kept, profile.root)
+        await asyncio.to_thread(views.apply, envelopes)
 
     async def _check_continuity(self, profile: OpenProfile) -> None:
         """Refuse a log that is shorter than, or another than, the one the views were made from."""
@@ -166,7 +193,9 @@ class Profiles:
     async def _try_apply(self, name: str, envelopes: list[Envelope], poison: str) -> bool:
         try:
             async with self.use(name) as profile, profile.lock:
-                await asyncio.to_thread(profile.views.apply, envelopes)
+                if self._open.get(name) is not profile:
+                    return False  # others are served since; they may not have these events
+                await self._feed(profile, profile.views, envelopes)
                 if poison:
                     profile.views.stop(poison)
         except UnavailableError as error:
@@ -176,30 +205,88 @@ class Profiles:
             _log.error("profile_not_projected", profile=name, reason=str(error))
         return True
 
-    async def replace(self, name: str, views: ViewSet, generations: Mapping[str, str]) -> int:
-        """Serve ``views`` instead of a profile's present ones, once they have caught up; returns events applied.
+    async def replace(self, name: str, new: Building, check: Callable[[ViewSet, ViewSet | None], None]) -> int:
+        """Serve the views of ``new`` instead of a profile's present ones; returns the events applied for that.
 
-        Nobody applies events meanwhile. Raises DamagedError, and serves the present ones on, when one of the new
-        views has stopped. Requests that hold the old views finish with them; their files go
-        when the last one has.
+        Both are brought to the same position first, and nobody else applies events meanwhile; ``check`` is asked then,
+        and whatever it raises leaves the present ones in service. Requests that hold the old views finish with them.
         """
-        async with self._turn(name):
-            replacement = await self.detached(name)
-            replacement.views = views
-            old = self._open.get(name)
-            async with old.lock if old else replacement.lock:
-                count = await self.catch_up(replacement, views)
-                _check_whole(name, views)
-                await asyncio.to_thread(switch, replacement.root, generations)
+        if not await self._opens(name):
+            return await self._replace_unread(name, new, check)
+        async with self.use(name) as old, old.lock:
+            count = await self._level(old, new)
+            replacement = await self._joined(name, new, old)
+            await asyncio.to_thread(check, replacement.views, old.views)
+            fits = not old.views.stopped and not set(new.plan.views) & set(old.views.outdated)
+            async with self._turn(name):
+                await asyncio.to_thread(_serve, replacement, old.views.generations if fits else None)
                 self._open[name] = replacement
-            self._in_background(self._retire(old, replacement.root, generations))
-            return count
+        self._in_background(self._retire(old, new.plan.views))
+        return count
 
-    async def _retire(self, old: OpenProfile | None, root: Path, generations: Mapping[str, str]) -> None:
+    async def _opens(self, name: str) -> bool:
+        try:
+            async with self.use(name):
+                return True
+        except UmbrielError:
+            return False
+
+    async def _replace_unread(self, name: str, new: Building, check: Callable[[ViewSet, ViewSet | None], None]) -> int:
+        async with self._turn(name):
+            count = await self._level(None, new)
+            replacement = await self._joined(name, new, None)
+            await asyncio.to_thread(check, replacement.views, None)
+            await asyncio.to_thread(_serve, replacement, None)
+            self._open[name] = replacement
+        await asyncio.to_thread(prune, replacement.root)
+        return count
+
+    async def _level(self, old: OpenProfile | None, new: Building) -> int:
+        """Bring the served and the new views to the end of the log together."""
+        feed_old = old is not None and not old.views.stopped
+        after = min(new.position, old.views.position) if old is not None and feed_old else new.position
+        count = 0
+        while True:
+            part = await self._events.read(after, _CATCH_UP, new.plan.profile)
+            for reason in part.poison.values():
+                raise DamagedError("an event of the log cannot be read", expected="a readable event", found=reason)
+            if old is not None and feed_old and part.envelopes:
+                await self._feed(old, old.views, part.envelopes)
+            await asyncio.to_thread(new.apply, part.envelopes)
+            count += len(part.envelopes)
+            if part.position == after:
+                break
+            after = part.position
+        if old is not None and feed_old and new.position < old.views.position:
+            raise DamagedError(
+                "the new generation is behind the present one",
+                expected=str(old.views.position),
+                found=str(new.position),
+            )
+        return count
+
+    async def _joined(self, name: str, new: Building, old: OpenProfile | None) -> OpenProfile:
+        replacement, parts = await self.detached(name), new.parts
+        indexing, generations = new.indexing, new.plan.generations
         if old is not None:
-            await old.unused.wait()
-            await asyncio.to_thread(old.views.close)
-        await asyncio.to_thread(prune, root, generations)
+            generations = {**old.views.generations, **{view: generations[view] for view in new.plan.views}}
+            parts = type(parts)(
+                ledger=parts.ledger or old.views.ledger,
+                vectors=parts.vectors or old.views.vectors,
+                keywords=parts.keywords or old.views.keywords,
+            )
+            indexing = new.indexing if new.ledger is not None else old.views.indexing
+        replacement.views = ViewSet(replacement.root, generations, indexing, parts)
+        if old is not None:
+            left = {view: why for view, why in old.views.outdated.items() if view not in new.plan.views}
+            stopped = {view: why for view, why in old.views.stopped.items() if view not in new.plan.views}
+            replacement.views.outdated, replacement.views.stopped = left, stopped
+        return replacement
+
+    async def _retire(self, old: OpenProfile, views: Sequence[str]) -> None:
+        await old.unused.wait()
+        await asyncio.to_thread(old.views.close, views)
+        await asyncio.to_thread(prune, old.root)
 
     def _in_background(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -251,8 +338,7 @@ def _is_idle(profile: OpenProfile) -> bool:
     return not profile.users and not profile.lock.locked()
 
 
-def _check_whole(name: str, views: ViewSet) -> None:
-    for view, reason in views.stopped.items():
-        raise DamagedError(
-            f"the new {view} view of {name} has stopped; the present one stays", expected="a whole view", found=reason
-        )
+def _serve(profile: OpenProfile, kept: dict[str, str] | None) -> None:
+    """Serve the profile's generations from now on, and keep those that were served, in this order on disk."""
+    keep(profile.root, kept)
+    switch(profile.root, profile.views.generations)

@@ -87,7 +87,14 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
                 settings=recall_settings(set_to),
             )
         )
-        reply = reply_of(found, request, positions=core.positions, position=position, limits=core.settings.limits)
+        reply = reply_of(
+            found,
+            request,
+            positions=core.positions,
+            position=position,
+            limits=core.settings.limits,
+            off=opened.views.off,
+        )
         if set_to.access.counted:
             accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
         return reply

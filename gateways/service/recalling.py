@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from domain.grants import Reach
@@ -14,6 +16,8 @@ __all__ = ["query_of", "reply_of"]
 
 #: Characters a token stands for; the estimate by content comes with the context call.
 _CHARS_PER_TOKEN = 3.5
+#: The channels that ask each index.
+_ASKS = {"vectors": ("vector", "message_vector"), "keywords": ("keyword", "message_keyword")}
 _MEMORIES = frozenset({"fact", "event", "instruction", "task"})
 
 
@@ -37,7 +41,13 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
 
 
 def reply_of(
-    answer: RecallAnswer, request: RecallRequest, *, positions: Positions, position: int, limits: Limits
+    answer: RecallAnswer,
+    request: RecallRequest,
+    *,
+    positions: Positions,
+    position: int,
+    limits: Limits,
+    off: Mapping[str, str],
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     results: list[RecallResult] = []
@@ -54,6 +64,7 @@ def reply_of(
         position=positions.show(position),
         truncated=answer.truncated or len(results) < len(answer.results),
         channels=answer.channels if request.explain else {},
+        off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
     )
 
 

@@ -15,6 +15,7 @@ from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
 from gateways.service.context import Caller, Core, counts_of
 from gateways.service.profiles import OpenProfile
+from gateways.service.rebuild import rebuild_status
 from projections.directory import ProfileCounts
 from projections.generations import View
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus, WorkItem
@@ -108,6 +109,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
                 bytes=view.bytes_on_disk,
                 stopped=views.stopped.get(name, ""),
                 resident=resident if name == "vectors" else 0,
+                outdated=views.outdated.get(name, ""),
             )
             for name, view in (("ledger", views.ledger), ("vectors", views.vectors), ("keywords", views.keywords))
         ],
@@ -115,6 +117,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         views_bytes=counts.bytes,
         resident_bytes=resident,
         work=await core.in_thread(lambda: _work(core, opened, counts)),
+        rebuild=await rebuild_status(core, opened.name),
     )
 
 

@@ -10,6 +10,7 @@ from projections.ledger.records import (
     Counts,
     Filler,
     HistoryRecord,
+    IndexCounts,
     KeyHit,
     Live,
     LiveItem,
@@ -19,7 +20,7 @@ from projections.ledger.records import (
     Pending,
 )
 from projections.ledger.segments import query_segments, query_words
-from projections.ledger.view import Ledger
+from projections.ledger.view import Ledger, model_of
 
 __all__ = [
     "AsOf",
@@ -29,6 +30,7 @@ __all__ = [
     "Counts",
     "Filler",
     "HistoryRecord",
+    "IndexCounts",
     "KeyHit",
     "Ledger",
     "Live",
@@ -37,6 +39,7 @@ __all__ = [
     "MessageRecord",
     "Page",
     "Pending",
+    "model_of",
     "query_segments",
     "query_words",
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "Counts",
     "Filler",
     "HistoryRecord",
+    "IndexCounts",
     "KeyHit",
     "Live",
     "LiveItem",
@@ -210,6 +211,14 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
     position: int
     reason: str = ""
+
+
+class IndexCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the indexes should hold: items, those with an embedding, and those whose vectors have not come."""
+
+    items: int
+    embedded: int
+    without_vectors: int
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from projections.ledger.contacts import ContactQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
-from projections.ledger.store import Store
+from projections.ledger.schema import SCHEMA_VERSION
+from projections.ledger.store import Store, translated
 from projections.ledger.work import WorkQueries
 from projections.outcome import Outcome
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "model_of"]
 
 _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
@@ -100,6 +102,17 @@ class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries):
     def close(self) -> None:
         """Close every connection."""
         self._store.close()
+
+
+def model_of(directory: Path) -> tuple[str, int] | None:
+    """Return the embedding model and dimension a ledger was built for; None when this version cannot tell."""
+    path = directory / _FILE
+    if not path.exists():
+        return None
+    with translated(path), closing(sqlite3.connect(path)) as db:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        found = db.execute("SELECT model, dimension FROM checkpoint").fetchone() if version == SCHEMA_VERSION else None
+    return None if found is None else (str(found[0]), int(found[1]))
 
 
 def _checkpoint(db: sqlite3.Connection) -> Checkpoint:

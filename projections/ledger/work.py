@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from projections.ledger.records import Counts, Pending
+from projections.ledger.records import Counts, IndexCounts, Pending
 from projections.ledger.store import Store
 
 __all__ = ["WorkQueries"]
@@ -28,6 +28,12 @@ SELECT (SELECT count(*) FROM conversations),
     (SELECT count(DISTINCT embedding) FROM items WHERE waiting = 1),
     (SELECT count(*) FROM embeddings e WHERE state = 'failed'
         AND EXISTS (SELECT 1 FROM items i WHERE i.embedding = e.id AND i.embedding <> ''))
+"""
+
+_INDEX_COUNTS = """
+SELECT count(*), count(*) FILTER (WHERE i.embedding <> ''),
+    count(*) FILTER (WHERE i.embedding <> '' AND coalesce(e.state, 'pending') <> 'computed')
+FROM items i LEFT JOIN embeddings e ON e.id = i.embedding
 """
 
 
@@ -66,6 +72,17 @@ class WorkQueries:
             pending=pending,
             failed=failed,
         )
+
+    def index_counts(self) -> IndexCounts:
+        """Return what the indexes should hold."""
+        with self._store.read() as db:
+            items, embedded, without = db.execute(_INDEX_COUNTS).fetchone()
+        return IndexCounts(items=items, embedded=embedded, without_vectors=without)
+
+    def sample(self, limit: int) -> list[tuple[str, str]]:
+        """Return ids and texts of indexed items, the same ones for the same content: ids are hashes."""
+        with self._store.read() as db:
+            return list(db.execute("SELECT id, text FROM items ORDER BY id LIMIT ?", (limit,)))
 
     @property
     def count(self) -> int:

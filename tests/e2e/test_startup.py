@@ -14,7 +14,7 @@ import pytest
 from gateways import bootstrap
 from gateways.models.minilm import MiniLMEmbedder
 from tests.e2e.processes import ServiceProcess
-from umbriel import MismatchError, Umbriel
+from umbriel import Umbriel
 from umbriel.types import Message
 
 
@@ -118,8 +118,8 @@ class OtherModel(MiniLMEmbedder):
         return "another-model"
 
 
-async def test_another_model_on_existing_views_is_refused_until_rebuilt(own: ServiceProcess) -> None:
-    """Vectors of two models never mix: one clear error names both, and a rebuild puts it right."""
+async def test_another_model_on_existing_views_is_taken_up_by_itself(own: ServiceProcess) -> None:
+    """Vectors of two models never mix: words and keys answer until every text has a vector of the new model."""
     async with await own.client() as client:
         memory, _ = await write_some(client)
     own.stop()
@@ -127,12 +127,13 @@ async def test_another_model_on_existing_views_is_refused_until_rebuilt(own: Ser
         password = (own.data / "secrets" / "local-agent.password").read_text().strip()
         connected = await Umbriel.connect(runtime.url, principal="local-agent", password=password, profile="p")
         async with connected as client:
-            with pytest.raises(MismatchError) as raised:
-                await client.recall("roof")
-            assert "another-model" in raised.value.expected
-            rebuilt = await client.rebuild()
-            found = await client.recall("roof", at_least=rebuilt.position)
+            found = await client.recall("roof", explain=True)
             assert memory in [result.id for result in found.results]
+            assert not found.channels["vector"] or not found.off
+            rebuilt = await client.rebuild()
+            found = await client.recall("roof", at_least=rebuilt.position, explain=True)
+            assert memory in found.channels["vector"]
+            assert not found.off
 
 
 async def test_a_log_that_lost_its_end_is_noticed(own: ServiceProcess) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from domain.envelope import Envelope
 from projections.generations import VIEWS, ViewSet
+from projections.keywords import KeywordView
 from projections.recall import RecallQuery, recall
 from tests.builders import NOW, indexing, unit
 from tests.histories import STEPS, random_log, split
@@ -26,6 +27,7 @@ def _answers(batches: Sequence[Sequence[Envelope]]) -> list[list[tuple[str, floa
         views = ViewSet(Path(directory), dict.fromkeys(VIEWS, "g000001"), indexing())
         for batch in batches:
             views.apply(batch)
+        assert isinstance(views.keywords, KeywordView)
         views.keywords.optimize()
         assert not views.stopped
         answers = [

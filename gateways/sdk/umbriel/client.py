@@ -326,9 +326,20 @@ class Umbriel(AdminVerbs, PrincipalVerbs):
         profile = _SERVICE if service else self._profile
         return await self._transport.call(profile, "status", wire.StatusRequest(), wire.StatusReply, timeout=timeout)
 
-    async def rebuild(self, views: Iterable[str] = (), *, timeout: float = _REBUILD) -> wire.RebuildReply:
-        """Rebuild the named views of this profile (all when none is named) from the log."""
-        request = wire.RebuildRequest(views=list(views))
+    async def rebuild(
+        self,
+        views: Iterable[str] = (),
+        *,
+        action: Literal["start", "status", "pause", "resume", "rollback", "cancel"] = "start",
+        wait: bool = True,
+        timeout: float = _REBUILD,
+    ) -> wire.RebuildReply:
+        """Rebuild the named views of this profile (all when none is named) from the log, or act on its rebuild.
+
+        The service carries it out by itself: without ``wait`` the answer is how it stands, ``action="status"`` asks
+        again. Raises DamagedError when a rebuild that was waited for failed; what was served is served on.
+        """
+        request = wire.RebuildRequest(views=list(views), action=action, wait=wait)
         return await self._transport.call(
             self._profile, "rebuild", request, wire.RebuildReply, timeout=timeout, idempotent=False
         )

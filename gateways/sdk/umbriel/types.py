@@ -233,6 +233,8 @@ class RecallReply(_Reply, frozen=True):
     position: str
     truncated: bool = False
     channels: dict[str, list[str]] = {}
+    #: channels that cannot be asked now, and why
+    off: dict[str, str] = {}
 
 
 class GetRequest(_Wire, frozen=True):
@@ -384,6 +386,8 @@ class ViewStatus(_Reply, frozen=True):
     bytes: int = 0
     stopped: str = ""
     resident: int = 0
+    #: why it does not fit this version or model; a rebuild is under way
+    outdated: str = ""
 
 
 class WorkItem(_Reply, frozen=True):
@@ -423,20 +427,41 @@ class StatusReply(_Reply, frozen=True):
     committed_at: datetime | None = None
     commit_seconds: float = 0.0
     work: list[WorkItem] = []
+    #: the profile's last rebuild, when there was one
+    rebuild: RebuildReply | None = None
     refused: int = 0
 
 
 class RebuildRequest(_Wire, frozen=True):
-    """Rebuild the named views (all when empty) of one profile from the log."""
+    """Rebuild the named views (all when empty) of one profile from the log, or act on its rebuild.
+
+    ``start``, ``resume`` and ``rollback`` answer when the rebuild has ended, or at once without ``wait``.
+    """
 
     views: list[str] = []
+    action: Literal["start", "status", "pause", "resume", "rollback", "cancel"] = "start"
+    wait: bool = True
 
 
 class RebuildReply(_Reply, frozen=True):
-    """What a rebuild did: the generation now served and how many events it replayed."""
+    """A profile's rebuild: the generation it makes, the profile's own events applied of ``total``, and its state.
+
+    ``rate`` is in events a second, ``seconds`` and ``eta`` in seconds; ``kept`` names, for each view, the generation
+    that a rollback would serve. ``state`` is ``none`` when there has been no rebuild.
+    """
 
     generation: str
     events: int
     seconds: float
     position: str
     verified: bool = False
+    job: str = ""
+    profile: str = ""
+    state: Literal["none", "running", "paused", "verifying", "switched", "failed", "cancelled"] = "none"
+    views: list[str] = []
+    reason: str = ""
+    total: int = 0
+    rate: float = 0.0
+    eta: float = 0.0
+    error: str = ""
+    kept: dict[str, str] = {}
