@@ -100,7 +100,11 @@ READS = [
 ]
 WRITES = [
     Attempt("ingest", fixed(messages=MESSAGE, contact="bob", session="new-1")),
-    Attempt("ingest", fixed(messages=MESSAGE, contact="*", session="new-2")),
+    Attempt(
+        "ingest",
+        fixed(messages=MESSAGE, contact="*", session="new-2"),
+        right=fixed(messages=MESSAGE, contact="bob", session="new-2"),
+    ),
     Attempt("ingest", fixed(messages=MESSAGE)),
     Attempt("ingest", fixed(messages=MESSAGE, session="new-3")),
     Attempt(
