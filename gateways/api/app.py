@@ -62,7 +62,10 @@ class Api:
         self.active += 1
         try:
             caller = self._speaker(principal, verb, message.reply_to)
-            return NatsResponse(_encode(await self._service.call(verb, caller, profile, message.body)))
+            reply = _encode(await self._service.call(verb, caller, profile, message.body))
+            # A parked feed may outlive its principal's revocation.
+            self._speaker(principal, verb, message.reply_to)
+            return NatsResponse(reply)
         except UmbrielError as error:
             return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
         except SkipMessage:
