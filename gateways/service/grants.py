@@ -32,8 +32,8 @@ class Needs(msgspec.Struct, frozen=True):
     """What a verb asks of a grant; the default is the most, so that a verb that declares nothing is closed.
 
     ``contacts`` returns the contacts a request names; without it the verb needs a grant for all contacts.
-    With ``service`` a verb is ``only`` or ``also`` about the service as a whole. That much everybody who is known
-    may ask; with ``person`` only a person who administers every profile.
+    With ``service`` a verb is ``only`` or ``also`` about the service as a whole; that much everybody who is known
+    may ask. With ``person`` no agent may, and about the service only a person who administers every profile.
     """
 
     access: Access = "admin"
@@ -60,6 +60,8 @@ def check_verb(needs: Needs, caller: Caller, profile: str) -> Caller:
             )
         return msgspec.structs.replace(caller, reach=everywhere)
     check_profile(profile)
+    if needs.person and caller.type != "person":
+        raise RefusedError("no agent may do this", expected="a person", found=f"{caller.type} {caller.principal}")
     here = caller.within(profile)
     if needs.contacts is None:
         here.check_everyone(needs.access)

@@ -209,7 +209,7 @@ VERBS: dict[str, Verb] = {
         Verb("list_contacts", upkeep.ContactsRequest, upkeep.ContactsReply, _contacts, Needs("read")),
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
-        Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin")),
+        Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
