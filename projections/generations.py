@@ -14,6 +14,7 @@ forgotten must not stay in files that nobody feeds. Older ones are removed once 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -53,6 +54,7 @@ __all__ = [
 #: The ledger comes first: it decides liveness, so it is never behind the indexes.
 VIEWS = ("ledger", "vectors", "keywords")
 _FIRST = "g000001"
+_GENERATION = re.compile(r"g[0-9]{6,}")
 
 
 class View(Protocol):
@@ -72,11 +74,18 @@ def current_generations(root: Path) -> dict[str, str]:
     if not file.exists():
         return dict.fromkeys(VIEWS, _FIRST)
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+        served = msgspec.json.decode(file.read_bytes(), type=dict[str, str])
     except msgspec.DecodeError as error:
         raise DamagedError(
             "the list of served generations cannot be read; rebuild the profile", expected="JSON", found=str(file)
         ) from error
+    if set(served) != set(VIEWS) or not all(map(_GENERATION.fullmatch, served.values())):
+        raise DamagedError(
+            "the list of served generations is not one; rebuild the profile",
+            expected=f"a generation for each of {', '.join(VIEWS)}",
+            found=str(file),
+        )
+    return served
 
 
 def next_generation(root: Path) -> str:

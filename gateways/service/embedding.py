@@ -69,7 +69,7 @@ class EmbeddingWorker:
             profile = await self._queue.get()
             try:
                 more = await self._work(profile)
-            except UmbrielError as error:
+            except (UmbrielError, OSError) as error:
                 # Later, and not here: the other profiles do not wait for one that fails.
                 _log.warning("embedding_delayed", profile=profile, reason=str(error))
                 asyncio.get_running_loop().call_later(self.retry_seconds, self.wake, profile)

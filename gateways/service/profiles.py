@@ -34,6 +34,7 @@ __all__ = ["OpenProfile", "Profiles"]
 
 _CATCH_UP = 1_000
 _RETRY_SECONDS = 0.5
+_TRIES = 6
 _FORGOTTEN = (MemoryForgotten, MessageForgotten)
 _log = structlog.get_logger(__name__)
 
@@ -183,12 +184,25 @@ class Profiles:
         """Apply newly read events to a profile's views.
 
         What is unavailable now is tried again, since a skipped event would be missing for ever. A profile whose
-        views cannot be opened is left alone: opening it later catches up from the log.
+        views cannot be opened, or not be written for long, is closed and left alone: opening it later catches up
+        from the log, and the other profiles do not wait for it.
         """
-        while True:
+        for _ in range(_TRIES):
             if await self._try_apply(name, envelopes, poison):
                 return
             await asyncio.sleep(_RETRY_SECONDS)
+        _log.error("profile_left_behind", profile=name)
+        await self._drop(name)
+
+    async def _drop(self, name: str) -> None:
+        # In its turn: opened again while it still closes, its files would have two writers.
+        async with self._turn(name):
+            profile = self._open.pop(name, None)
+            if profile is None:
+                return
+            await profile.unused.wait()
+            async with profile.lock:
+                await self._close_quietly(profile)
 
     async def _try_apply(self, name: str, envelopes: list[Envelope], poison: str) -> bool:
         try:
@@ -198,7 +212,7 @@ class Profiles:
                 await self._feed(profile, profile.views, envelopes)
                 if poison:
                     profile.views.stop(poison)
-        except UnavailableError as error:
+        except (UnavailableError, OSError) as error:
             _log.warning("projection_delayed", profile=name, reason=str(error))
             return False
         except UmbrielError as error:
@@ -311,11 +325,14 @@ class Profiles:
                 if self._open.get(idle.name) is not idle or not _is_idle(idle):
                     continue
                 del self._open[idle.name]
-                try:
-                    await asyncio.to_thread(self._close_one, idle)
-                except (UmbrielError, OSError) as error:
-                    # Whoever is served now has nothing to do with it; opening it again reads what was committed.
-                    _log.warning("profile_not_closed", profile=idle.name, reason=str(error))
+                await self._close_quietly(idle)
+
+    async def _close_quietly(self, profile: OpenProfile) -> None:
+        try:
+            await asyncio.to_thread(self._close_one, profile)
+        except (UmbrielError, OSError) as error:
+            # Whoever is served now has nothing to do with it; opening it again reads what was committed.
+            _log.warning("profile_not_closed", profile=profile.name, reason=str(error))
 
     def _close_one(self, profile: OpenProfile) -> None:
         for hook in self.closing:

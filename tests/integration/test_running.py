@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from domain.errors import DamagedError, MismatchError, NotFoundError
+from domain.errors import DamagedError, MismatchError, NotFoundError, UnavailableError
 from domain.grants import Grant, Principal
 from domain.ports import Embedded
 from domain.settings import Settings
@@ -309,3 +309,40 @@ async def test_a_list_is_cut_into_pages_by_bytes(runtime: Runtime) -> None:
         if not cursor:
             break
     assert len(seen) == len(set(seen)) == 32
+
+
+async def test_a_profile_that_cannot_be_written_holds_up_no_other(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A view that stays unavailable leaves its profile behind; the others go on, and it catches up afterwards."""
+    await call(runtime, "remember", "bad", content="before")
+    await call(runtime, "remember", "good", content="before")
+    apply = ViewSet.apply
+
+    def failing(views: ViewSet, envelopes: Sequence[Any]) -> None:
+        if views.root.name == "p.bad":
+            raise UnavailableError("the disk is busy", expected="a free disk", found="a busy one")
+        apply(views, envelopes)
+
+    monkeypatch.setattr("gateways.service.profiles._RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ViewSet, "apply", failing)
+    late = await call(runtime, "remember", "bad", content="late")
+    written = await call(runtime, "remember", "good", content="after", wait=True)
+    found = await call(runtime, "recall", "good", query="after", at_least=written.position)
+    assert next(result.text for result in found.results) == "after"
+    monkeypatch.setattr(ViewSet, "apply", apply)
+    listed = await call(runtime, "list", "bad", at_least=late.position)
+    assert sorted(memory.text for memory in listed.entries) == ["before", "late"]
+
+
+async def test_a_list_of_generations_that_is_none_is_replaced(tmp_path: Path) -> None:
+    """A damaged current.json costs a rebuild from the log, not the service."""
+    async with running(tmp_path / "data") as runtime:
+        await call(runtime, "remember", content="kept", wait=True)
+        await call(runtime, "rebuild")
+    (current,) = (tmp_path / "data" / "profiles").glob("*/current.json")
+    for damage in ("{}", '{"ledger": "../../x", "vectors": "g000001", "keywords": "g000001"}', "not json"):
+        current.write_text(damage, "utf-8")
+        async with running(tmp_path / "data") as runtime:
+            listed = await call(runtime, "list")
+            assert [memory.text for memory in listed.entries] == ["kept"]
