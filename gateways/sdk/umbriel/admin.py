@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from umbriel.types import _Reply, _Wire
+from umbriel._wire import Reply, Request
 
 __all__ = [
     "ContactInfo",
@@ -22,21 +22,21 @@ __all__ = [
 ]
 
 
-class LinkRequest(_Wire, frozen=True):
+class LinkRequest(Request, frozen=True):
     """Say that ``contact`` and ``to`` are one person, each as written."""
 
     contact: str
     to: str
 
 
-class UnlinkRequest(_Wire, frozen=True):
+class UnlinkRequest(Request, frozen=True):
     """Take back the link between a contact and ``other``, or without ``other`` every link that names it."""
 
     contact: str
     other: str = ""
 
 
-class LinkReply(_Reply, frozen=True):
+class LinkReply(Reply, frozen=True):
     """The pairs that were linked or unlinked (none when it was so already), and who is one with the contact now."""
 
     changed: tuple[tuple[str, str], ...]
@@ -44,7 +44,7 @@ class LinkReply(_Reply, frozen=True):
     position: str
 
 
-class ContactsRequest(_Wire, frozen=True):
+class ContactsRequest(Request, frozen=True):
     """A page of contacts by name, behind ``cursor``."""
 
     cursor: str = ""
@@ -52,7 +52,7 @@ class ContactsRequest(_Wire, frozen=True):
     at_least: str = ""
 
 
-class ContactInfo(_Reply, frozen=True):
+class ContactInfo(Reply, frozen=True):
     """A contact as written: its own conversations and live memories, its links, and all who are one with it."""
 
     contact: str
@@ -63,7 +63,7 @@ class ContactInfo(_Reply, frozen=True):
     group: tuple[str, ...] = ()
 
 
-class ContactsReply(_Reply, frozen=True):
+class ContactsReply(Reply, frozen=True):
     """One page; an empty ``cursor`` is the last page."""
 
     contacts: tuple[ContactInfo, ...]
@@ -71,14 +71,14 @@ class ContactsReply(_Reply, frozen=True):
     cursor: str = ""
 
 
-class SettingsRequest(_Wire, frozen=True):
+class SettingsRequest(Request, frozen=True):
     """Read the settings, or change some by name; with ``expected`` only when that is still their version."""
 
     changes: dict[str, Any] = msgspec.field(default_factory=dict)
     expected: int | None = None
 
 
-class SettingsReply(_Reply, frozen=True):
+class SettingsReply(Reply, frozen=True):
     """Every setting by name, and how often they were changed (0: never)."""
 
     settings: dict[str, Any]
@@ -86,11 +86,11 @@ class SettingsReply(_Reply, frozen=True):
     position: str
 
 
-class RetryRequest(_Wire, frozen=True):
+class RetryRequest(Request, frozen=True):
     """Try again what failed or stopped in one profile."""
 
 
-class RetryReply(_Reply, frozen=True):
+class RetryReply(Reply, frozen=True):
     """Embeddings tried again, how many came this time and why others did not; views that had stopped or still do."""
 
     tried: int

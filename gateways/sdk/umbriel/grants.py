@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from umbriel.types import _Reply, _Wire
+from umbriel._wire import Reply, Request
 
 __all__ = [
     "Access",
@@ -22,7 +22,7 @@ __all__ = [
 Access = Literal["read", "write", "admin"]
 
 
-class GrantSpec(_Wire, frozen=True):
+class GrantSpec(Request, frozen=True):
     """One access to one profile (``*``: every one), for the contacts named (``["*"]``: all of them)."""
 
     profile: str
@@ -30,7 +30,7 @@ class GrantSpec(_Wire, frozen=True):
     contacts: list[str] = msgspec.field(default_factory=lambda: ["*"])
 
 
-class PrincipalAddRequest(_Wire, frozen=True):
+class PrincipalAddRequest(Request, frozen=True):
     """A new principal. With ``nkey`` (a public user key, ``U…``) it signs instead of sending a password."""
 
     name: str
@@ -39,18 +39,18 @@ class PrincipalAddRequest(_Wire, frozen=True):
     nkey: str = ""
 
 
-class PrincipalNameRequest(_Wire, frozen=True):
+class PrincipalNameRequest(Request, frozen=True):
     """An existing principal; a rotation may bring a new ``nkey``."""
 
     name: str
     nkey: str = ""
 
 
-class PrincipalListRequest(_Wire, frozen=True):
+class PrincipalListRequest(Request, frozen=True):
     """Every principal, the revoked ones too."""
 
 
-class PrincipalInfo(_Reply, frozen=True):
+class PrincipalInfo(Reply, frozen=True):
     """One principal; ``credential`` says how it authenticates, never with what."""
 
     name: str
@@ -60,7 +60,7 @@ class PrincipalInfo(_Reply, frozen=True):
     revoked: bool = False
 
 
-class PrincipalSecret(_Reply, frozen=True):
+class PrincipalSecret(Reply, frozen=True):
     """A principal and its new password, shown this once; empty where it signs with an nkey.
 
     ``applied`` is false where the NATS server is not ours: it takes over the change with its own configuration.
@@ -71,7 +71,7 @@ class PrincipalSecret(_Reply, frozen=True):
     applied: bool = True
 
 
-class PrincipalsReply(_Reply, frozen=True):
+class PrincipalsReply(Reply, frozen=True):
     """Principals in order of their names."""
 
     principals: list[PrincipalInfo]

@@ -8,7 +8,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-import msgspec
+from umbriel._wire import Reply, Request
+from umbriel.state import (
+    ProfileInfo,
+    ProfilesReply,
+    RebuildReply,
+    RebuildRequest,
+    StatusReply,
+    StatusRequest,
+    ViewStatus,
+    WorkItem,
+)
 
 __all__ = [
     "ChannelHit",
@@ -52,15 +62,7 @@ Kind = Literal["fact", "event", "instruction", "task"]
 Visibility = Literal["complete", "keyword"]
 
 
-class _Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of requests: unknown fields are an error, so that a misspelt option is never ignored."""
-
-
-class _Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of replies: unknown fields are ignored, so that an old client reads a newer server."""
-
-
-class ErrorReply(_Reply, frozen=True):
+class ErrorReply(Reply, frozen=True):
     """What every surface answers when it cannot do what was asked."""
 
     code: str
@@ -70,7 +72,7 @@ class ErrorReply(_Reply, frozen=True):
     retryable: bool = False
 
 
-class Message(_Wire, frozen=True):
+class Message(Request, frozen=True):
     """One message to ingest.
 
     ``occurrence`` is its ordinal (from 1) among equal messages of the whole call; 0 lets the server count
@@ -86,7 +88,7 @@ class Message(_Wire, frozen=True):
     turn_id: str = ""
 
 
-class IngestRequest(_Wire, frozen=True):
+class IngestRequest(Request, frozen=True):
     """At most 500 messages of one session."""
 
     messages: list[Message]
@@ -96,7 +98,7 @@ class IngestRequest(_Wire, frozen=True):
     wait: bool = False
 
 
-class MessageOutcome(_Reply, frozen=True):
+class MessageOutcome(Reply, frozen=True):
     """What became of one message: recorded, duplicate or blocked (it was forgotten or erased)."""
 
     id: str
@@ -104,7 +106,7 @@ class MessageOutcome(_Reply, frozen=True):
     position: str
 
 
-class IngestReply(_Reply, frozen=True):
+class IngestReply(Reply, frozen=True):
     """Outcomes in the order of the request; ``position`` is the highest of them."""
 
     session: str
@@ -112,7 +114,7 @@ class IngestReply(_Reply, frozen=True):
     position: str
 
 
-class RememberRequest(_Wire, frozen=True):
+class RememberRequest(Request, frozen=True):
     """One explicit memory; contact-scoped with ``contact``, agent-wide with ``scope="agent"`` or neither."""
 
     content: str
@@ -131,7 +133,7 @@ class RememberRequest(_Wire, frozen=True):
     request_id: str = ""
 
 
-class Memory(_Reply, frozen=True):
+class Memory(Reply, frozen=True):
     """One version of a memory as the ledger knows it."""
 
     id: str
@@ -159,7 +161,7 @@ class Memory(_Reply, frozen=True):
     accesses: int = 0
 
 
-class RememberReply(_Reply, frozen=True):
+class RememberReply(Reply, frozen=True):
     """The memory now at its address; ``outcome`` says whether this call wrote it."""
 
     memory: Memory
@@ -168,7 +170,7 @@ class RememberReply(_Reply, frozen=True):
     superseded: str = ""
 
 
-class RecallRequest(_Wire, frozen=True):
+class RecallRequest(Request, frozen=True):
     """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts."""
 
     query: str
@@ -184,7 +186,7 @@ class RecallRequest(_Wire, frozen=True):
     explain: bool = False
 
 
-class ChannelHit(_Reply, frozen=True):
+class ChannelHit(Reply, frozen=True):
     """How one channel found a result: its rank from 1, its own score, and the weight it counted with."""
 
     channel: str
@@ -193,7 +195,7 @@ class ChannelHit(_Reply, frozen=True):
     weight: float
 
 
-class SourceLine(_Reply, frozen=True):
+class SourceLine(Reply, frozen=True):
     """A message that a memory rests on; empty text when it was forgotten."""
 
     id: str
@@ -204,7 +206,7 @@ class SourceLine(_Reply, frozen=True):
     at: datetime | None = None
 
 
-class RecallResult(_Reply, frozen=True):
+class RecallResult(Reply, frozen=True):
     """One memory or message. ``score`` ranks; ``relevance`` in [0, 1] is absolute and is what ``min_score`` uses."""
 
     id: str
@@ -226,7 +228,7 @@ class RecallResult(_Reply, frozen=True):
     channels: list[ChannelHit] = []
 
 
-class RecallReply(_Reply, frozen=True):
+class RecallReply(Reply, frozen=True):
     """Results best first; ``position`` is the lowest position of the views that answered."""
 
     results: list[RecallResult]
@@ -237,7 +239,7 @@ class RecallReply(_Reply, frozen=True):
     off: dict[str, str] = {}
 
 
-class GetRequest(_Wire, frozen=True):
+class GetRequest(Request, frozen=True):
     """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
 
     id: str = ""
@@ -247,7 +249,7 @@ class GetRequest(_Wire, frozen=True):
     at_least: str = ""
 
 
-class ListRequest(_Wire, frozen=True):
+class ListRequest(Request, frozen=True):
     """Memories, newest first; ``status`` is live by default, ``all`` for every status."""
 
     session: str = ""
@@ -260,7 +262,7 @@ class ListRequest(_Wire, frozen=True):
     at_least: str = ""
 
 
-class ListReply(_Reply, frozen=True):
+class ListReply(Reply, frozen=True):
     """One page; an empty ``cursor`` is the last page."""
 
     entries: list[Memory]
@@ -268,14 +270,14 @@ class ListReply(_Reply, frozen=True):
     cursor: str = ""
 
 
-class IdRequest(_Wire, frozen=True):
+class IdRequest(Request, frozen=True):
     """One memory by id (any version)."""
 
     id: str
     at_least: str = ""
 
 
-class HistoryEvent(_Reply, frozen=True):
+class HistoryEvent(Reply, frozen=True):
     """One event in the life of a memory."""
 
     topic: str
@@ -287,7 +289,7 @@ class HistoryEvent(_Reply, frozen=True):
     detail: dict[str, Any] = {}
 
 
-class HistoryReply(_Reply, frozen=True):
+class HistoryReply(Reply, frozen=True):
     """Every version at an address, oldest first, and every event that touched it."""
 
     versions: list[Memory]
@@ -295,7 +297,7 @@ class HistoryReply(_Reply, frozen=True):
     position: str
 
 
-class WhyReply(_Reply, frozen=True):
+class WhyReply(Reply, frozen=True):
     """Why a memory says what it says: its version chain, the decisions, and the source lines."""
 
     memory: Memory
@@ -305,7 +307,7 @@ class WhyReply(_Reply, frozen=True):
     position: str
 
 
-class ForgetRequest(_Wire, frozen=True):
+class ForgetRequest(Request, frozen=True):
     """By id or key; ``preview`` lists what would be touched and touches nothing."""
 
     id: str = ""
@@ -316,7 +318,7 @@ class ForgetRequest(_Wire, frozen=True):
     request_id: str = ""
 
 
-class TouchedReply(_Reply, frozen=True):
+class TouchedReply(Reply, frozen=True):
     """The ids that were (or, in a preview, would be) touched."""
 
     touched: list[str]
@@ -324,7 +326,7 @@ class TouchedReply(_Reply, frozen=True):
     preview: bool = False
 
 
-class FeedRequest(_Wire, frozen=True):
+class FeedRequest(Request, frozen=True):
     """Events after a position; waits up to ``wait`` seconds (≤ 30) for the first one."""
 
     after: str = ""
@@ -334,7 +336,7 @@ class FeedRequest(_Wire, frozen=True):
     wait: float = 0.0
 
 
-class FeedEvent(_Reply, frozen=True):
+class FeedEvent(Reply, frozen=True):
     """One decrypted event. ``data`` is the event as documented in the event catalogue."""
 
     position: str
@@ -346,122 +348,8 @@ class FeedEvent(_Reply, frozen=True):
     data: dict[str, Any]
 
 
-class FeedReply(_Reply, frozen=True):
+class FeedReply(Reply, frozen=True):
     """Events in log order, and the position to ask after next."""
 
     events: list[FeedEvent]
     position: str
-
-
-class ProfileInfo(_Reply, frozen=True):
-    """One profile as the directory knows it."""
-
-    name: str
-    created_at: datetime
-    messages: int = 0
-    memories: int = 0
-    pending: int = 0
-    failed: int = 0
-    bytes: int = 0
-    open: bool = False
-
-
-class ProfilesReply(_Reply, frozen=True):
-    """Profiles the caller holds a grant for."""
-
-    profiles: list[ProfileInfo]
-
-
-class StatusRequest(_Wire, frozen=True):
-    """One profile's state, or the whole service's when the profile is ``_``."""
-
-
-class ViewStatus(_Reply, frozen=True):
-    """One view: the position it has applied, its generation and what it holds."""
-
-    view: str
-    generation: str
-    position: str
-    items: int
-    bytes: int = 0
-    stopped: str = ""
-    resident: int = 0
-    #: why it does not fit this version or model; a rebuild is under way
-    outdated: str = ""
-
-
-class WorkItem(_Reply, frozen=True):
-    """One piece of outstanding work: it is ``pending``, or it ``failed``, or it is a view that ``stopped``, and why."""
-
-    profile: str
-    state: Literal["pending", "failed", "stopped"]
-    work: str
-    position: str
-    reason: str = ""
-
-
-class StatusReply(_Reply, frozen=True):
-    """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them.
-
-    ``lag_events`` counts events of the log that the views have not passed, ``lag_seconds`` is the age of the oldest
-    of them; ``work`` lists the first pieces of what is outstanding. Bytes are on disk, but ``resident_bytes`` (an
-    estimate: vectors of open profiles in memory). ``commit_seconds`` is what the last commit took.
-    """
-
-    version: str
-    log_position: str
-    applied: str
-    complete: str
-    pending: int
-    failed: int
-    views: list[ViewStatus] = []
-    profiles: int = 0
-    open_profiles: int = 0
-    uptime_seconds: float = 0.0
-    lag_events: int = 0
-    lag_seconds: float = 0.0
-    log_events: int = 0
-    log_bytes: int = 0
-    views_bytes: int = 0
-    resident_bytes: int = 0
-    committed_at: datetime | None = None
-    commit_seconds: float = 0.0
-    work: list[WorkItem] = []
-    #: the profile's last rebuild, when there was one
-    rebuild: RebuildReply | None = None
-    refused: int = 0
-
-
-class RebuildRequest(_Wire, frozen=True):
-    """Rebuild the named views (all when empty) of one profile from the log, or act on its rebuild.
-
-    ``start``, ``resume`` and ``rollback`` answer when the rebuild has ended, or at once without ``wait``.
-    """
-
-    views: list[str] = []
-    action: Literal["start", "status", "pause", "resume", "rollback", "cancel"] = "start"
-    wait: bool = True
-
-
-class RebuildReply(_Reply, frozen=True):
-    """A profile's rebuild: the generation it makes, the profile's own events applied of ``total``, and its state.
-
-    ``rate`` is in events a second, ``seconds`` and ``eta`` in seconds; ``kept`` names, for each view, the generation
-    that a rollback would serve. ``state`` is ``none`` when there has been no rebuild.
-    """
-
-    generation: str
-    events: int
-    seconds: float
-    position: str
-    verified: bool = False
-    job: str = ""
-    profile: str = ""
-    state: Literal["none", "running", "paused", "verifying", "switched", "failed", "cancelled"] = "none"
-    views: list[str] = []
-    reason: str = ""
-    total: int = 0
-    rate: float = 0.0
-    eta: float = 0.0
-    error: str = ""
-    kept: dict[str, str] = {}
