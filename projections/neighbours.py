@@ -29,6 +29,8 @@ def with_neighbours(views: Views, planned: Plan, gathered: Gathered, method: Fus
     if channel is None:
         return gathered
     evidence = {id_: score for id_, score in method(gathered.channels).items() if _is_message(gathered, id_)}
+    if not evidence:
+        return gathered
     scores: dict[str, float] = defaultdict(float)
     for id_, near in views.ledger.neighbours(list(evidence)).items():
         for neighbour in near:

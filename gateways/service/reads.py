@@ -11,6 +11,7 @@ import msgspec
 from domain.errors import NotFoundError
 from domain.grants import Reach
 from domain.ids import check_profile, split_memory_id
+from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Core
@@ -20,6 +21,7 @@ from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
 from projections.ledger import MemoryRecord, Page
+from projections.recall import RecallAnswer, RecallQuery
 from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
@@ -76,17 +78,7 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     async def work(opened: OpenProfile) -> RecallReply:
         position = core.applied(opened)
         now = datetime.now(UTC)
-        set_to = await core.in_thread(opened.views.ledger.settings)
-        query = msgspec.structs.replace(query_of(request, reach), fill=set_to.recall.fill)
-        found = await core.in_thread(
-            lambda: recall_views(
-                opened.views,
-                query,
-                embed_query=core.embedder.embed_query,
-                now=now,
-                settings=recall_settings(set_to),
-            )
-        )
+        found, set_to = await core.in_thread(lambda: _search(core, opened, query_of(request, reach), now))
         reply = reply_of(
             found,
             request,
@@ -103,6 +95,19 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
         return empty
     return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
+
+
+def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime) -> tuple[RecallAnswer, ProfileSettings]:
+    """Ask the views under the profile's settings, which one turn in a thread reads as well."""
+    set_to = opened.views.ledger.settings()
+    found = recall_views(
+        opened.views,
+        msgspec.structs.replace(query, fill=set_to.recall.fill),
+        embed_query=core.embedder.embed_query,
+        now=now,
+        settings=recall_settings(set_to),
+    )
+    return found, set_to
 
 
 async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
