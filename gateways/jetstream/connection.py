@@ -7,7 +7,7 @@ import secrets
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 import msgspec
@@ -145,6 +145,14 @@ class Connection:
                 # Draining waits for a connection; without one there is nothing to finish.
                 await (self.client.drain() if self.client.is_connected else self.client.close())
         except (TimeoutError, nats.errors.Error):
+            await self._close_now()
+        except OSError:
+            # What was to be flushed is lost with the server, and nats-py stopped half-way: now nothing is left to flush.
+            self.client._status = Client.DISCONNECTED  # noqa: SLF001
+            await self._close_now()
+
+    async def _close_now(self) -> None:
+        with suppress(OSError):
             await self.client.close()
 
     @property

@@ -236,3 +236,16 @@ async def test_nobody_there_and_a_wrong_password_are_told_at_once(server: Nats) 
         await Umbriel.connect("nats://127.0.0.1:1", principal="local", password="p")
     with pytest.raises(Exception, match="password"):
         await Umbriel.connect(server.url, principal="local", password="wrong")
+
+
+async def test_closing_after_the_server_has_gone_is_quiet(server: Nats) -> None:
+    """What a dead server can no longer take does not keep a client from closing."""
+    client = await Umbriel.connect(server.url, principal="local", password="p", profile="p")
+    connection = client._transport._client
+    server.kill()
+    while connection.is_connected:
+        await asyncio.sleep(0.01)
+    await connection.publish("umbriel.api.local.p.get", b"{}")
+    await client.close()
+    assert connection.is_closed
+    assert not connection._subs

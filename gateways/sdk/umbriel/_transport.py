@@ -151,8 +151,14 @@ class Transport:
         reconnected.set()
 
     async def close(self) -> None:
-        """Close the connection; closing twice does nothing."""
-        if not self._client.is_closed:
+        """Close the connection; closing twice does nothing, nor does it matter whether the server is still there."""
+        if self._client.is_closed:
+            return
+        try:
+            await self._client.close()
+        except OSError:
+            # What was to be flushed is lost with the server, and nats-py stopped half-way: now nothing is left to flush.
+            self._client._status = Client.DISCONNECTED  # noqa: SLF001
             await self._client.close()
 
     async def call(
