@@ -147,7 +147,7 @@ class Connection:
         except (TimeoutError, nats.errors.Error):
             await self._close_now()
         except OSError:
-            # What was to be flushed is lost with the server, and nats-py stopped half-way: now nothing is left to flush.
+            # What was to be flushed is lost with the server. nats-py stopped half-way; now it has nothing to flush.
             self.client._status = Client.DISCONNECTED  # noqa: SLF001
             await self._close_now()
 

@@ -157,7 +157,7 @@ class Transport:
         try:
             await self._client.close()
         except OSError:
-            # What was to be flushed is lost with the server, and nats-py stopped half-way: now nothing is left to flush.
+            # What was to be flushed is lost with the server. nats-py stopped half-way; now it has nothing to flush.
             self._client._status = Client.DISCONNECTED  # noqa: SLF001
             await self._client.close()
 
