@@ -33,7 +33,7 @@ from domain.text import fold_content, skeleton
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
 Status = Literal["live", "superseded", "retracted", "rejected", "expired", "forgotten"]
-Outcome = Literal["remembered", "superseded", "duplicate", "repeated", "noted"]
+Outcome = Literal["remembered", "superseded", "duplicate", "repeated", "noted", "late", "blocked"]
 
 
 class Version(msgspec.Struct):
@@ -47,6 +47,15 @@ class Version(msgspec.Struct):
     expires_at: datetime | None = None
     pinned: bool = False
     decayed_on: str = ""
+
+    @property
+    def stated_at(self) -> datetime:
+        """When it was said, as far as is known."""
+        return self.written.stated_at or self.recorded_at
+
+    def says(self, draft: MemoryRemembered) -> bool:
+        """Whether it states the same: equal content, and not of two periods apart."""
+        return self.written.folded == draft.folded and not _apart(self.written, draft)
 
     def live_at(self, now: datetime) -> bool:
         """Whether the version counts as live at ``now``; expiry is judged when asked."""
@@ -76,6 +85,7 @@ class Memory(Aggregate):
         self._by_request: dict[str, str] = {}
         self._rejected: set[str] = set()
         self._noted: set[tuple[str, str]] = set()
+        self._judged: set[str] = set()
 
     # -- commands -------------------------------------------------------------------------------
 
@@ -85,19 +95,42 @@ class Memory(Aggregate):
         Equal content is a duplicate; other content supersedes the live version in the same append.
         An agent never supersedes a person's statement: the contradiction is noted. A statement that
         a person rejected is refused to anyone but a person. A ``request_id`` seen before does nothing.
+
+        What was said before the live version was is written and superseded at once (``late``). What rests on the
+        very messages of a version that was rejected or forgotten is not news (``blocked``).
         """
         if draft.request_id in self._by_request:
             return Remembered(self._by_request[draft.request_id], "repeated")
         person = context.actor.type == "person"
         if not person and skeleton(draft.text) in self._rejected:
             raise RefusedError("a person rejected this statement", expected="a person to state it again", found="agent")
+        if not person and (gone := self._ended_on(draft.sources)):
+            return Remembered(gone, "blocked")
         standing = self._standing()
         if standing is not None and standing.live_at(context.now):
-            if standing.written.folded == draft.folded:
+            if standing.says(draft):
                 return Remembered(standing.written.memory, "duplicate")
             if standing.author_type == "person" and not person:
                 return self._note_contradiction(standing, draft, context)
+            if draft.stated_at is not None and draft.stated_at < standing.stated_at:
+                return self._write_late(standing, draft, context)
         return self._write(standing, draft, context)
+
+    def _ended_on(self, sources: Sequence[str]) -> str:
+        """Return a version that somebody ended and that rested on all these messages, or nothing."""
+        if not sources:
+            return ""
+        ended = (v.written for v in self.versions if v.status in ("rejected", "forgotten"))
+        return next((written.memory for written in ended if set(sources) <= set(written.sources)), "")
+
+    def _write_late(self, standing: Version, draft: MemoryRemembered, context: Context) -> Remembered:
+        known = next((v for v in self.versions if v.says(draft) and v.stated_at == draft.stated_at), None)
+        if known is not None:
+            return Remembered(known.written.memory, "duplicate")
+        self._write(None, draft, context)
+        late = self.versions[-1]
+        self._supersede(late, standing.written.memory, "order", context)
+        return Remembered(late.written.memory, "late")
 
     def _write(self, standing: Version | None, draft: MemoryRemembered, context: Context) -> Remembered:
         number = len(self.versions) + 1
@@ -129,13 +162,42 @@ class Memory(Aggregate):
         self.emit(event, context, key_scope=memory_key_scope(version.written))
 
     def supersede(
-        self, memory: str, *, by: str, rule: str, context: Context, probability: float | None = None, model: str = ""
+        self,
+        memory: str,
+        *,
+        by: Version,
+        rule: str,
+        context: Context,
+        probability: float | None = None,
+        model: str = "",
     ) -> bool:
-        """Let a memory at another address replace this version; False when it is not live any more."""
+        """Let a memory at another address replace this version.
+
+        False when it is not live any more, or is a person's statement and the other is not.
+        """
         version = self.find(memory)
-        if not version.live_at(context.now):
+        if not version.live_at(context.now) or (version.author_type == "person" and by.author_type != "person"):
             return False
-        self._supersede(version, by, rule, context, probability=probability, model=model)
+        self._supersede(version, by.written.memory, rule, context, probability=probability, model=model)
+        return True
+
+    def note(self, memory: str, *, other: Version, context: Context, probability: float, model: str) -> bool:
+        """Note that a memory at another address contradicts this version and does not replace it."""
+        version, text = self.find(memory), other.written.text
+        if not version.live_at(context.now) or (memory, other.written.folded) in self._noted:
+            return False
+        event = ContradictionNoted(
+            memory=memory, other=other.written.memory, text=text, probability=probability, model=model
+        )
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+        return True
+
+    def judge(self, event: MemoryJudged, context: Context) -> bool:
+        """Record what was found when this version was held against older memories; once for each version."""
+        version = self.find(event.memory)
+        if event.memory in self._judged or not version.live_at(context.now):
+            return False
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
         return True
 
     def forget(self, context: Context, *, with_sources: bool = False, request_id: str = "") -> Sequence[str]:
@@ -305,10 +367,17 @@ class Memory(Aggregate):
         """Metadata is the ledger's; nothing is decided by it."""
 
     def on_judged(self, event: MemoryJudged) -> None:
-        """A judgement alone changes nothing."""
+        """Note that it was done; what follows from it has events of its own."""
+        self._judged.add(event.memory)
 
     def on_contradiction_noted(self, event: ContradictionNoted) -> None:
         """Note it once: the same statement made again is no news."""
         self._noted.add((event.memory, fold_content(event.text)))
         if event.request_id:
             self._by_request[event.request_id] = event.memory
+
+
+def _apart(one: MemoryRemembered, other: MemoryRemembered) -> bool:
+    """Whether two statements are about periods that do not meet."""
+    ends = (one.valid_to, other.valid_from), (other.valid_to, one.valid_from)
+    return any(end is not None and start is not None and end < start for end, start in ends)

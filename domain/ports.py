@@ -1,13 +1,35 @@
-"""What the domain needs from outside, as small Protocols; each has a contract test."""
+"""What the domain needs from outside, as small Protocols; each has a contract test.
+
+Whatever calls a model over a network raises the domain's errors: UnavailableError (``retryable``) for time limits, rate
+limits, lost connections and 5xx; InvalidInputError for input beyond the model's window; RefusedError for a model that
+declines; DamagedError for a reply that stays unreadable after one repair.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-__all__ = ["Embedded", "Embedder"]
+from domain.kinds import Kind
+from domain.transcript import Found, KnownKey, Window
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Chat",
+    "Embedded",
+    "Embedder",
+    "Extractor",
+    "Judge",
+    "Opinion",
+    "Statement",
+    "Tokens",
+]
+
+T = TypeVar("T")
 
 
 class Embedded(msgspec.Struct, frozen=True):
@@ -33,3 +55,92 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> bytes:
         """Return one unit vector (float32, ``dimension`` components) for a query."""
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a chat model.
+
+    ``size`` chooses the model: small for structure, large for prose. ``purpose`` is what usage is counted under, as
+    ``extract.full``; ``profile`` whom it is counted for, and by whose hash a provider keeps calls together.
+    """
+
+    purpose: str
+    system: str
+    user: str
+    profile: str
+    size: Literal["small", "large"] = "small"
+    max_tokens: int = 4_096
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """What a call used; ``estimated`` where the provider did not say."""
+
+    input: int
+    output: int
+    estimated: bool = False
+
+
+class Answer(msgspec.Struct, Generic[T], frozen=True):
+    """What a model answered, checked against the type asked for."""
+
+    value: T
+    model: str
+    tokens: Tokens
+    repaired: bool = False
+
+
+class Chat(Protocol):
+    """A language model that answers in a given shape."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model for structure, as ``openai:gpt-6-luna``; recorded with what it said."""
+
+    async def ask(self, ask: Ask, shape: type[T]) -> Answer[T]:
+        """Return an answer of ``shape`` (a msgspec Struct): validated, repaired once, else DamagedError."""
+
+
+class Extractor(Protocol):
+    """Draws statements from a stretch of conversation."""
+
+    @property
+    def name(self) -> str:
+        """What is recorded with the items it found."""
+
+    async def extract(self, window: Window, known: Sequence[KnownKey], *, profile: str) -> Found:
+        """Return what the window's own lines state; ``known`` are topic keys in use, to be used again where they fit.
+
+        A bad item is dropped with its reason and loses none of the others.
+        """
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory as a judge sees it; ``at`` is when it was said."""
+
+    id: str
+    text: str
+    kind: Kind
+    key: str = ""
+    at: datetime | None = None
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """Probabilities in [0, 1] that a new statement replaces an older one, and that the two contradict each other."""
+
+    replaces: float
+    contradicts: float
+
+
+class Judge(Protocol):
+    """Answers two yes/no questions about a new statement and an older one like it."""
+
+    @property
+    def name(self) -> str:
+        """What is recorded with its probabilities."""
+
+    @property
+    def rule(self) -> Literal["judge", "heuristic"]:
+        """What a supersession that follows from it is put down to."""
+
+    async def judge(self, new: Statement, old: Statement, *, cosine: float, profile: str) -> Opinion:
+        """Return how likely ``new`` replaces ``old``, and contradicts it."""

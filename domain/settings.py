@@ -9,7 +9,22 @@ import msgspec
 
 from domain.errors import InvalidInputError
 
-__all__ = ["AccessSettings", "Limits", "ProfileSettings", "RecallPreferences", "Settings", "flat", "with_changes"]
+__all__ = [
+    "AccessSettings",
+    "DataFlow",
+    "ExtractionLimits",
+    "ExtractionPreferences",
+    "Limits",
+    "ProfileSettings",
+    "ProviderPreferences",
+    "Reaches",
+    "RecallPreferences",
+    "Settings",
+    "VerifierLimits",
+    "VerifierPreferences",
+    "flat",
+    "with_changes",
+]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +46,44 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     feed_limit: int = 1_000
     feed_wait_seconds: float = 30.0
     reply_bytes: int = 900_000
+
+
+class ExtractionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How conversations are cut for extraction, and how long it tries."""
+
+    #: seconds without a message after which what was said is read without waiting for an answer
+    idle_seconds: float = 10.0
+    #: messages read at once; what is pending beyond is the next stretch
+    messages: int = 500
+    #: a stretch of at most this many messages is a turn, a longer one was ingested in bulk
+    turn_messages: int = 4
+    #: characters of one chunk, and the messages two chunks share
+    chunk_chars: int = 10_000
+    overlap: int = 2
+    #: chunks read at the same time
+    parallel: int = 4
+    #: messages from which a detail pass runs beside the full one
+    detail_from: int = 9
+    #: characters of a tool's output above which it is noise
+    tool_chars: int = 2_000
+    #: statements one stretch may make
+    items: int = 200
+    #: tries before the work counts as failed, and the seconds before the second one (doubled each time)
+    tries: int = 5
+    pause_seconds: float = 1.0
+    #: profiles worked for at the same time
+    profiles: int = 4
+
+
+class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When an older memory is asked about, and when it is replaced (U21)."""
+
+    candidates: int = 3
+    cosine: float = 0.6
+    replaces: float = 0.75
+    contradicts: float = 0.75
+    tries: int = 5
+    pause_seconds: float = 1.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +108,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     access_flush_seconds: float = 5.0
     #: seconds without a request after which ``serve --exit-when-idle`` ends
     idle_seconds: float = 300.0
+    #: whether conversations are read for memories and new memories held against older ones
+    thinking: bool = True
+    extraction: ExtractionLimits = ExtractionLimits()
+    verifier: VerifierLimits = VerifierLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 
@@ -76,6 +133,37 @@ class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
     counted: bool = True
 
 
+class ExtractionPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a profile's conversations are read for memories."""
+
+    enabled: bool = True
+
+
+class VerifierPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a profile's new memories are held against older ones like them."""
+
+    enabled: bool = True
+
+
+#: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.
+Reaches = Literal["local", "own", "partner"]
+
+
+class DataFlow(msgspec.Struct, frozen=True, kw_only=True):
+    """The farthest class of provider that each class of a profile's content may be sent to."""
+
+    messages: Reaches = "own"
+    memories: Reaches = "own"
+    queries: Reaches = "own"
+
+
+class ProviderPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether what is written is forwarded to the configured managed memory, and which one answers recall."""
+
+    forward: bool = False
+    recall: Literal["local", "managed"] = "local"
+
+
 class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one profile, changed at run time through events.
 
@@ -86,6 +174,10 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     recall: RecallPreferences = RecallPreferences()
     access: AccessSettings = AccessSettings()
+    extraction: ExtractionPreferences = ExtractionPreferences()
+    verifier: VerifierPreferences = VerifierPreferences()
+    data_flow: DataFlow = DataFlow()
+    provider: ProviderPreferences = ProviderPreferences()
 
 
 def flat(settings: ProfileSettings) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from domain.kernel import Aggregate, projector
 from domain.profile import Profile
 from gateways.service.context import Caller, Core
 
-__all__ = ["change", "ensure_profile", "load"]
+__all__ = ["Loaded", "change", "change_many", "ensure_profile", "load"]
 
 A = TypeVar("A", bound=Aggregate)
 T = TypeVar("T")
@@ -38,22 +38,50 @@ async def change(core: Core, cls: type[A], aggregate_id: str, decide: Callable[[
     Returns what ``decide`` returned and the position of the last event, 0 when nothing was written. After
     a lost race the aggregate is loaded and the command decided again; ConflictError after many.
     """
+    return await change_many(core, lambda loaded: decide(loaded.get(cls, aggregate_id)))
 
-    def run() -> tuple[T, int]:
-        for attempt in range(_ATTEMPTS):
-            aggregate = _load(core, cls, aggregate_id)
-            result = decide(aggregate)
-            try:
-                recordings = core.application.save(aggregate)
-            except IntegrityError:
-                time.sleep(random.uniform(0, 0.005 * (attempt + 1)))  # noqa: S311 -- jitter, not a secret
-                continue
-            return result, max((recording.notification.id for recording in recordings), default=0)
-        raise ConflictError(
-            "other writers were first every time", expected="a free turn", found=f"{_ATTEMPTS} lost races"
-        )
 
-    return await core.in_thread(run)
+class Loaded:
+    """The aggregates of one attempt at a change of several, each loaded once."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._by_id: dict[str, Aggregate] = {}
+
+    def get(self, cls: type[A], aggregate_id: str) -> A:
+        """Return an aggregate as the log has it, with what this attempt has done to it."""
+        found = self._by_id.get(aggregate_id)
+        if found is None:
+            found = self._by_id[aggregate_id] = _load(self._core, cls, aggregate_id)
+        if not isinstance(found, cls):
+            raise TypeError(f"{aggregate_id} is a {type(found).__name__}")
+        return found
+
+    def changed(self) -> list[Aggregate]:
+        """Return those with events to save, in the order they were loaded."""
+        return [one for one in self._by_id.values() if one.pending_events]
+
+
+async def change_many(core: Core, decide: Callable[[Loaded], T]) -> tuple[T, int]:
+    """Run a command that touches several aggregates, and save the events of all of them in one atomic append.
+
+    As `change`: after a lost race everything is loaded and decided again. At most 1,000 events fit one append.
+    """
+    return await core.in_thread(lambda: _saved(core, decide))
+
+
+def _saved(core: Core, decide: Callable[[Loaded], T]) -> tuple[T, int]:
+    for attempt in range(_ATTEMPTS):
+        loaded = Loaded(core)
+        result = decide(loaded)
+        changed = loaded.changed()
+        try:
+            recordings = core.application.save(*changed) if changed else []
+        except IntegrityError:
+            time.sleep(random.uniform(0, 0.005 * (attempt + 1)))  # noqa: S311 -- jitter, not a secret
+            continue
+        return result, max((recording.notification.id for recording in recordings), default=0)
+    raise ConflictError("other writers were first every time", expected="a free turn", found=f"{_ATTEMPTS} lost races")
 
 
 async def ensure_profile(core: Core, caller: Caller, name: str) -> None:

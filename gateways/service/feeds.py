@@ -24,6 +24,8 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     Event,
+    ExtractionCompleted,
+    ExtractionFailed,
     MemoryRemembered,
     MemoryRestored,
     MessageForgotten,
@@ -278,7 +280,7 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.scope or "")
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
-        case MessageRecorded() | MessageForgotten():
+        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
             return About("session", event.session)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")

@@ -13,12 +13,17 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     EmbeddingFailed,
+    ExtractionCompleted,
+    ExtractionFailed,
     MessageForgotten,
     MessageRecorded,
+    RefusalRecorded,
     SettingsChanged,
+    UsageRecorded,
 )
 from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_memories import project_memory
+from projections.ledger.apply_work import project_work
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 
@@ -44,6 +49,8 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             _embedding_failed(db, envelope, event)
         case AccessCounted():
             _access_counted(db, event)
+        case ExtractionCompleted() | ExtractionFailed() | UsageRecorded() | RefusalRecorded():
+            project_work(db, envelope, event)
         case _ if event.category() == "memory":
             project_memory(db, envelope, event)
 
@@ -108,7 +115,7 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
         (event.session, session_token(event.session), event.channel, recorded, envelope.position),
     )
     db.execute(
-        "INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        "INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
         (
             event.message,
             event.session,

@@ -24,7 +24,7 @@ from domain.events import (
     MemorySuperseded,
     MemoryUnpinned,
 )
-from domain.text import fold_key
+from domain.text import fold_key, skeleton
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 from projections.ledger.segments import key_segments
@@ -43,12 +43,17 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
         case MemoryRestored():
             _write_version(db, envelope, event.content)
             _begin(db, envelope, event.memory)
+            _reinstate(db, event.content)
         case MemorySuperseded():
             _end(db, envelope, event.memory, "superseded", event.by)
         case MemoryRetracted():
             _end(db, envelope, event.memory, "retracted")
         case MemoryRejected():
             _end(db, envelope, event.memory, "rejected")
+            db.execute(
+                "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
+                (event.skeleton, event.memory),
+            )
         case MemoryExpired():
             _end(db, envelope, event.memory, "expired")
         case MemoryForgotten():
@@ -71,6 +76,8 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
             _reopen(db, envelope, event.memory)
         case MemoryPinned() | MemoryUnpinned():
             _set(db, event.memory, "pinned", int(isinstance(event, MemoryPinned)))
+        case MemoryJudged():
+            _set(db, event.memory, "judged", 1)
 
 
 def _set(db: sqlite3.Connection, memory: str, column: str, value: object) -> None:
@@ -83,7 +90,7 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     if known:
         return
     db.execute(
-        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0)",
+        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0, ?, ?, ?, ?, 0)",
         (
             event.memory,
             event.address,
@@ -108,12 +115,23 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
             optional_micros(event.expires_at),
             micros(envelope.recorded_at),
             envelope.position,
+            optional_micros(event.stated_at),
+            event.extraction,
+            event.model,
+            skeleton(event.text),
         ),
     )
+    if envelope.actor.type == "person":
+        _reinstate(db, event)
     segments = key_segments(event.key)
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
     _open_interval(db, envelope, event.memory)
+
+
+def _reinstate(db: sqlite3.Connection, event: MemoryRemembered) -> None:
+    """What a person states again, in this scope, is rejected no more."""
+    db.execute("DELETE FROM rejections WHERE skeleton = ? AND scope IS ?", (skeleton(event.text), event.scope))
 
 
 def _begin(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
@@ -135,7 +153,7 @@ def _end(db: sqlite3.Connection, envelope: Envelope, memory: str, status: str, b
 def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
     db.execute(
         "UPDATE memories SET status = 'forgotten', text = '', queries = '[]', metadata = '{}', key = '',"
-        " folded_key = '' WHERE id = ?",
+        " folded_key = '', skeleton = '' WHERE id = ?",
         (memory,),
     )
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
@@ -171,10 +189,18 @@ def _reopen(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
 
 
 def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
+    """Write the event down in the history of every memory it is about."""
     fields = msgspec.to_builtins(event)
     detail = {} if isinstance(event, MemoryRemembered) else {k: v for k, v in fields.items() if k not in _NOT_DETAIL}
-    other = _other(event)
     memories = event.memories if isinstance(event, MemoryForgotten) else (fields["memory"],)
+    entries = [(memory, _other(event), detail) for memory in memories]
+    if isinstance(event, MemoryJudged):
+        # Of interest to those it was held against as well, each with its own part.
+        shared = {key: value for key, value in detail.items() if key != "candidates"}
+        entries += [
+            (one.memory, event.memory, {**shared, **msgspec.to_builtins(one), "memory": event.memory})
+            for one in event.candidates
+        ]
     db.executemany(
         "INSERT OR IGNORE INTO memory_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -187,16 +213,16 @@ def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
                 envelope.actor.principal,
                 envelope.actor.type,
                 other,
-                _json(detail),
+                _json(entry),
             )
-            for memory in memories
+            for memory, other, entry in entries
         ),
     )
 
 
 def _other(event: Event) -> str:
     match event:
-        case ContradictionNoted() | MemoryJudged():
+        case ContradictionNoted():
             return event.other
         case MemorySuperseded():
             return event.by

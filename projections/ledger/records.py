@@ -13,6 +13,7 @@ __all__ = [
     "ContactRecord",
     "Conversation",
     "Counts",
+    "ExtractionRecord",
     "Filler",
     "HistoryRecord",
     "IndexCounts",
@@ -23,6 +24,10 @@ __all__ = [
     "MessageRecord",
     "Page",
     "Pending",
+    "RefusalRecord",
+    "ThinkingCounts",
+    "UnreadSession",
+    "UsageRecord",
     "micros",
     "moment",
 ]
@@ -123,6 +128,9 @@ class MemoryRecord(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool
     accesses: int
     last_access: datetime | None
+    stated_at: datetime | None
+    extraction: str
+    model: str
 
     def status_at(self, now: datetime) -> str:
         """Return the status with expiry judged at ``now``."""
@@ -231,3 +239,66 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     pending: int
     failed: int
+
+
+class UnreadSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with messages still to be read for memories: how many, and the last of them."""
+
+    session: str
+    contact: str
+    messages: int
+    first_position: int
+    last_role: str
+    last_recorded_at: datetime
+    answered: bool
+
+
+class ExtractionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Work on a stretch of a conversation: ``messages`` read, ``items`` found, ``dropped`` of them."""
+
+    id: str
+    session: str
+    source: str
+    pipeline: str
+    model: str
+    state: str
+    reason: str
+    tries: int
+    messages: int
+    items: int
+    dropped: int
+    at: datetime
+    position: int
+
+
+class ThinkingCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is still to be thought about, and what could not be: messages and memories, failed stretches."""
+
+    unread: int
+    failed: int
+    unjudged: int
+
+
+class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Model calls of a kind on one UTC day."""
+
+    day: str
+    provider: str
+    model: str
+    purpose: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    estimated: bool
+
+
+class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a rule kept something from being done."""
+
+    rule: str
+    subject: str
+    provider: str
+    detail: str
+    count: int
+    last_at: datetime

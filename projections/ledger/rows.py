@@ -39,7 +39,8 @@ __all__ = [
 MEMORY = """
 SELECT m.id, m.address, m.version, m.kind, m.fact_type, m.scope, m.key, m.folded_key, m.text, m.queries, m.session,
     m.source, m.confidence, m.author, m.author_type, m.sources, m.metadata, m.occurred_at, m.valid_from, m.valid_to,
-    m.expires_at, m.recorded_at, m.position, m.status, m.superseded_by, m.pinned, coalesce(a.count, 0), a.last_at
+    m.expires_at, m.recorded_at, m.position, m.status, m.superseded_by, m.pinned, coalesce(a.count, 0), a.last_at,
+    m.stated_at, m.extraction, m.model
 FROM memories m LEFT JOIN accesses a ON a.memory = m.id
 """
 
@@ -113,6 +114,9 @@ def memory(row: Sequence[Any] | sqlite3.Row) -> MemoryRecord:
         pinned=bool(row[25]),
         accesses=row[26],
         last_access=_moment(row[27]),
+        stated_at=_moment(row[28]),
+        extraction=row[29],
+        model=row[30],
     )
 
 

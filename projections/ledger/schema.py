@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -55,9 +55,12 @@ CREATE TABLE IF NOT EXISTS messages (
     turn_id TEXT NOT NULL,
     author TEXT NOT NULL,
     author_type TEXT NOT NULL,
-    forgotten INTEGER NOT NULL DEFAULT 0
+    forgotten INTEGER NOT NULL DEFAULT 0,
+    -- 0: still to be read for memories; 1: done; 2: it failed
+    extracted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
+CREATE INDEX IF NOT EXISTS messages_unread ON messages (session, position) WHERE extracted <> 1 AND forgotten = 0;
 
 CREATE TABLE IF NOT EXISTS memories (
     id TEXT PRIMARY KEY,
@@ -85,13 +88,71 @@ CREATE TABLE IF NOT EXISTS memories (
     position INTEGER NOT NULL,
     status TEXT NOT NULL,
     superseded_by TEXT NOT NULL DEFAULT '',
-    pinned INTEGER NOT NULL DEFAULT 0
+    pinned INTEGER NOT NULL DEFAULT 0,
+    stated_at INTEGER,
+    extraction TEXT NOT NULL,
+    model TEXT NOT NULL,
+    skeleton TEXT NOT NULL,
+    judged INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX IF NOT EXISTS memories_address ON memories (address, version);
 CREATE INDEX IF NOT EXISTS memories_position ON memories (position);
 CREATE INDEX IF NOT EXISTS memories_session ON memories (session, position);
 CREATE INDEX IF NOT EXISTS memories_scope ON memories (scope, position);
 CREATE INDEX IF NOT EXISTS memories_key ON memories (folded_key, position) WHERE folded_key <> '';
+
+CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
+    WHERE judged = 0 AND status = 'live' AND kind <> 'task';
+
+-- Statements a person rejected, by their skeleton and scope, until a person brings them back.
+CREATE TABLE IF NOT EXISTS rejections (
+    skeleton TEXT NOT NULL,
+    scope TEXT,
+    memory TEXT NOT NULL,
+    PRIMARY KEY (skeleton, memory)
+) STRICT;
+
+-- Work on a stretch of a conversation; what it found is read from its event.
+CREATE TABLE IF NOT EXISTS extractions (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    source TEXT NOT NULL,
+    pipeline TEXT NOT NULL,
+    model TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('completed', 'failed')),
+    reason TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    items INTEGER NOT NULL,
+    dropped INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS extractions_failed ON extractions (position) WHERE state = 'failed';
+
+-- Model calls by UTC day; cost is NULL where no price is configured.
+CREATE TABLE IF NOT EXISTS usage (
+    day TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost REAL,
+    estimated INTEGER NOT NULL,
+    PRIMARY KEY (day, provider, model, purpose)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS refusals (
+    rule TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    PRIMARY KEY (rule, subject, provider)
+) STRICT, WITHOUT ROWID;
 
 -- When a version was live, with the expiry and confidence it had then. A restored version has several.
 CREATE TABLE IF NOT EXISTS intervals (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from datetime import UTC, datetime
 
+import msgspec
+
 from domain.envelope import Actor, Envelope
 from domain.events import (
     AccessCounted,
@@ -12,10 +14,15 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     ContradictionNoted,
+    DroppedItem,
     EmbeddingComputed,
     EmbeddingFailed,
     Event,
     ExpirySet,
+    ExtractedItem,
+    ExtractionCompleted,
+    ExtractionFailed,
+    Judgement,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -32,7 +39,10 @@ from domain.events import (
     MessageRecorded,
     ProfileCreated,
     RecallServed,
+    RefusalRecorded,
     SettingsChanged,
+    Usage,
+    UsageRecorded,
 )
 from domain.settings import AccessSettings, ProfileSettings, RecallPreferences
 
@@ -106,7 +116,8 @@ _EVENTS: tuple[Event, ...] = (
     MemoryRevised(memory=_ONE, metadata={"tag": "home"}),
     ContradictionNoted(memory=_ONE, other="", text="Ana lives in Oslo.", request_id="r-2"),
     ContradictionNoted(memory=_ONE, other=_OTHER, probability=0.625, model="verifier"),
-    MemoryJudged(memory=_ONE, other=_OTHER, replaces=0.25, contradicts=0.5, model="verifier"),
+    # Written under schema 1, which held one pair.
+    MemoryJudged(memory=_ONE, model="verifier", candidates=(Judgement(memory=_OTHER, replaces=0.25, contradicts=0.5),)),
     MemoryDecayed(memory=_ONE, day="2026-01-02", confidence=0.875),
     MemoryPinned(memory=_ONE),
     MemoryUnpinned(memory=_ONE),
@@ -131,6 +142,84 @@ _EVENTS: tuple[Event, ...] = (
         ),
     ),
     SettingsChanged(version=1, settings=ProfileSettings()),
+    MemoryJudged(
+        memory=_TWO,
+        model="jev-latest",
+        rule="heuristic",
+        candidates=(
+            Judgement(memory=_OTHER, replaces=0.875, contradicts=0.5, decision="superseded", cosine=0.75),
+            Judgement(memory=_ONE, replaces=0.0, contradicts=0.25),
+        ),
+    ),
+    MemoryJudged(memory=_TWO, model="", reason="nothing like it"),
+    msgspec.structs.replace(_REMEMBERED, stated_at=_AT, extraction="x" * 26, model="openai:small", source="turn"),
+    ExtractionCompleted(
+        extraction="x" * 26,
+        session="s1",
+        messages=(_MESSAGE,),
+        source="turn",
+        pipeline="1",
+        model="openai:small",
+        contact="Ana",
+        items=(
+            ExtractedItem(
+                text="Ana lives in Lisbon.",
+                kind="fact",
+                sources=(_MESSAGE,),
+                fact_type="identity",
+                key="home city",
+                queries=("Where does Ana live?",),
+                occurred_at=_AT,
+                valid_from=_AT,
+                valid_to=_LATER,
+                expires_at=_LATER,
+                stated_at=_AT,
+                found_by="both",
+                verdict="corrected",
+                checks=("location",),
+                before="Ana lives in Lyon.",
+                memory=_ONE,
+                outcome="remembered",
+            ),
+            ExtractedItem(text="Ana sings.", kind="fact", sources=(_MESSAGE,)),
+        ),
+        dropped=(
+            DroppedItem(text="Ana is a spy.", reason="no line says so", check="inference", sources=(_MESSAGE,)),
+            DroppedItem(text="", reason="empty"),
+        ),
+        tries=2,
+    ),
+    ExtractionCompleted(
+        extraction="x" * 26, session="s1", messages=(_MESSAGE,), source="ingest", pipeline="1", model="offline"
+    ),
+    ExtractionFailed(
+        extraction="x" * 26,
+        session="s1",
+        messages=(_MESSAGE,),
+        source="turn",
+        pipeline="1",
+        model="openai:small",
+        reason="no answer",
+        tries=5,
+    ),
+    UsageRecorded(
+        instance="i1",
+        entries=(
+            Usage(
+                provider="openai",
+                model="small",
+                purpose="extract.full",
+                calls=2,
+                input_tokens=900,
+                output_tokens=80,
+                cost=0.25,
+                estimated=True,
+            ),
+            Usage(provider="local", model="m", purpose="judge", calls=1, input_tokens=9, output_tokens=1),
+        ),
+    ),
+    RefusalRecorded(rule="data-flow", subject="messages", provider="openai", detail="expected own, found partner"),
+    RefusalRecorded(rule="data-flow", subject="queries", provider="openai", detail="partner", count=3),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -1,7 +1,7 @@
 """Writes the bodies of examples that are not recorded yet: ``python -m tests.golden.record``.
 
-A recorded line is never written again: it stands for data that exists. A topic with a new schema gets a file of
-its own beside the old one.
+A recorded line is never written again: it stands for data that exists. A topic with a new schema gets new lines
+after the old ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.golden.examples import EXAMPLES
 
 __all__ = ["FILE", "Line", "main", "read", "reopen"]
 
-FILE = Path(__file__).with_name("schema-1.jsonl")
+FILE = Path(__file__).with_name("bodies.jsonl")
 
 
 class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from domain.envelope import Actor, Envelope
 from domain.errors import UmbrielError
 from domain.events import Event, MemoryForgotten, MemoryRejected, MemoryRemembered, MemoryRestored, MemorySuperseded
 from domain.kernel import Context
-from domain.memory import Memory
+from domain.memory import Memory, Version
 from domain.text import fold_content, skeleton
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Given",
     "context",
     "draft",
+    "elsewhere",
     "forgotten",
     "given",
     "rejected",
@@ -79,6 +80,12 @@ def draft(text: str, *, request_id: str = "", expires_at: datetime | None = None
         expires_at=expires_at,
         request_id=request_id,
     )
+
+
+def elsewhere(actor: Actor = PERSON, text: str = "another") -> Version:
+    """A version at another address."""
+    written = msgspec.structs.replace(draft(text), memory="other@1", version=1)
+    return Version(written, actor.principal, actor.type, NOW)
 
 
 def remember(text: str, *, request_id: str = "", expires_at: datetime | None = None) -> Command:

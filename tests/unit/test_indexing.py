@@ -234,7 +234,7 @@ def test_what_leaves_the_index(event: Event, removed: tuple[str, ...]) -> None:
         EmbeddingFailed(embedding="e", model="m", reason="r"),
         ExpirySet(memory="a@1", expires_at=NOW),
         MemoryDecayed(memory="a@1", day="2026-01-01", confidence=0.5),
-        MemoryJudged(memory="a@1", other="b@1", replaces=0.5, contradicts=0.5, model="m"),
+        MemoryJudged(memory="a@1", model="m"),
         MemoryPinned(memory="a@1"),
         MemoryRevised(memory="a@1", metadata={}),
         MemoryUnpinned(memory="a@1"),
@@ -256,7 +256,8 @@ def test_vectors_of_another_model_are_not_ours() -> None:
 
 def test_every_topic_is_decided_about() -> None:
     """A new topic is added to one of the lists here before it can be forgotten."""
-    silent = {"access.counted", "recall.served"}
+    silent = {"access.counted", "recall.served", "usage.recorded", "refusal.recorded"}
+    silent |= {"extraction.completed", "extraction.failed"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
     nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}

@@ -10,7 +10,9 @@ from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
     ExpirySet,
+    Judgement,
     MemoryExpired,
+    MemoryJudged,
     MemoryPinned,
     MemoryRejected,
     MemoryRestored,
@@ -26,6 +28,7 @@ from tests.unit.given import (
     Command,
     context,
     draft,
+    elsewhere,
     forgotten,
     given,
     rejected,
@@ -321,10 +324,35 @@ class TestMarks:
     def test_superseding_from_another_address(self) -> None:
         """A judge ends a live version with its probability and model; one that is not live stays as it is."""
         judge: Command = lambda memory, ctx: memory.supersede(  # noqa: E731 -- one command, twice
-            v(1), by="other@1", rule="judge", context=ctx, probability=0.75, model="m"
+            v(1), by=elsewhere(), rule="judge", context=ctx, probability=0.75, model="m"
         )
         story = given(remembered("A")).when(judge).was_done().live()
         story.when(judge).was_not_done()
+
+    def test_an_agents_memory_supersedes_no_persons(self) -> None:
+        """Trust is the author's: who commands the supersession does not matter."""
+        by_agent: Command = lambda memory, ctx: memory.supersede(  # noqa: E731 -- one command, twice
+            v(1), by=elsewhere(AGENT), rule="judge", context=ctx
+        )
+        given(remembered("A")).when(by_agent).then().was_not_done()
+        given(By(AGENT, remembered("A"))).when(by_agent).was_done().live()
+
+    def test_a_contradiction_is_noted_once(self) -> None:
+        """What contradicts and replaces nothing is written down with its probability, and leaves both live."""
+        note: Command = lambda memory, ctx: memory.note(  # noqa: E731 -- one command, twice
+            v(1), other=elsewhere(), context=ctx, probability=0.875, model="m"
+        )
+        noted = ContradictionNoted(memory=v(1), other="other@1", text="another", probability=0.875, model="m")
+        given(remembered("A")).when(note).then(noted).was_done().live(1).when(note).then().was_not_done()
+
+    def test_a_version_is_judged_once(self) -> None:
+        """The outcome that was recorded first stands."""
+        judged = MemoryJudged(
+            memory=v(1), model="m", candidates=(Judgement(memory="o@1", replaces=0.5, contradicts=0),)
+        )
+        again = MemoryJudged(memory=v(1), model="other")
+        story = given(remembered("A")).when(lambda memory, ctx: memory.judge(judged, ctx)).then(judged).was_done()
+        story.when(lambda memory, ctx: memory.judge(again, ctx)).then().was_not_done()
 
     @pytest.mark.parametrize("verb", ["retract", "reject", "restore", "pin", "unpin"])
     def test_an_unknown_version(self, verb: str) -> None:

@@ -13,7 +13,7 @@ from domain.envelope import Actor, Envelope, decode_body, encode_body
 from domain.errors import UmbrielError
 from domain.kernel import projector
 from domain.memory import Memory
-from tests.unit.given import AGENT, NOW, ORIGINATOR, PERSON, Command, context, draft, remember, state_of, v
+from tests.unit.given import AGENT, NOW, ORIGINATOR, PERSON, Command, context, draft, elsewhere, remember, state_of, v
 
 _TIMES = [NOW + timedelta(hours=hours) for hours in range(4)]
 _REQUESTS = st.sampled_from(["", "", "r1", "r2", "r3"])
@@ -38,7 +38,7 @@ def _forget(request_id: str) -> Command:
 
 
 def _judge(version: int) -> Command:
-    return lambda memory, ctx: memory.supersede(v(version), by="other@1", rule="judge", context=ctx)
+    return lambda memory, ctx: memory.supersede(v(version), by=elsewhere(), rule="judge", context=ctx)
 
 
 def _remember(text: str, request_id: str, expires_at: datetime | None) -> Command:

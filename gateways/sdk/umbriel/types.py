@@ -165,7 +165,7 @@ class RememberReply(Reply, frozen=True):
     """The memory now at its address; ``outcome`` says whether this call wrote it."""
 
     memory: Memory
-    outcome: Literal["remembered", "superseded", "duplicate", "repeated", "noted"]
+    outcome: Literal["remembered", "superseded", "duplicate", "repeated", "noted", "late", "blocked"]
     position: str
     superseded: str = ""
 

@@ -1,0 +1,73 @@
+"""The events: frozen Structs with an explicit topic and schema version, and how they are decoded.
+
+An event says what happened and holds everything needed to apply it: no clock, no random number and
+no model is consulted when it is folded or projected. Optional fields are left out of the JSON
+when they hold their default.
+"""
+
+from __future__ import annotations
+
+from domain.events.base import Event
+from domain.events.conversation import ContactSet, MessageForgotten, MessageRecorded
+from domain.events.decoding import TOPICS, decode_event, upcaster
+from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
+from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
+from domain.events.memory import (
+    ContradictionNoted,
+    ExpirySet,
+    Judgement,
+    MemoryDecayed,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryJudged,
+    MemoryPinned,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRetracted,
+    MemoryRevised,
+    MemorySuperseded,
+    MemoryUnpinned,
+)
+from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Usage, UsageRecorded
+
+__all__ = [
+    "TOPICS",
+    "AccessCounted",
+    "ContactSet",
+    "ContactsLinked",
+    "ContactsUnlinked",
+    "ContradictionNoted",
+    "DroppedItem",
+    "EmbeddingComputed",
+    "EmbeddingFailed",
+    "Event",
+    "ExpirySet",
+    "ExtractedItem",
+    "ExtractionCompleted",
+    "ExtractionFailed",
+    "Judgement",
+    "MemoryDecayed",
+    "MemoryExpired",
+    "MemoryForgotten",
+    "MemoryJudged",
+    "MemoryPinned",
+    "MemoryRejected",
+    "MemoryRemembered",
+    "MemoryRestored",
+    "MemoryRetracted",
+    "MemoryRevised",
+    "MemorySuperseded",
+    "MemoryUnpinned",
+    "MessageForgotten",
+    "MessageRecorded",
+    "ProfileCreated",
+    "RecallServed",
+    "RefusalRecorded",
+    "SettingsChanged",
+    "Usage",
+    "UsageRecorded",
+    "decode_event",
+    "upcaster",
+]

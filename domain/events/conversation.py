@@ -1,0 +1,47 @@
+"""Events of conversations and their messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from domain.events.base import Event
+
+__all__ = ["ContactSet", "MessageForgotten", "MessageRecorded"]
+
+
+class MessageRecorded(Event, frozen=True):
+    """One message of a conversation, as it was said. ``at`` is when it was said, if known."""
+
+    TOPIC = "message.recorded"
+    message: str
+    session: str
+    role: str
+    content: str
+    occurrence: int = 1
+    at: datetime | None = None
+    name: str = ""
+    caller_id: str = ""
+    turn_id: str = ""
+    channel: str = ""
+
+
+class MessageForgotten(Event, frozen=True):
+    """A message left every view; its content stays encrypted in the log until it is erased.
+
+    ``caller_id`` and ``at`` are the message's own, so that it is known again when it comes again.
+    """
+
+    TOPIC = "message.forgotten"
+    message: str
+    session: str
+    caller_id: str = ""
+    at: datetime | None = None
+
+
+class ContactSet(Event, frozen=True):
+    """A conversation was attached to a contact."""
+
+    TOPIC = "conversation.contact_set"
+    session: str
+    contact: str
+    channel: str = ""

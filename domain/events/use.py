@@ -1,0 +1,67 @@
+"""How memories are used: what was handed out, and what a model call cost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from domain.events.base import Event
+
+__all__ = ["AccessCounted", "RecallServed", "RefusalRecorded", "Usage", "UsageRecorded"]
+
+
+class AccessCounted(Event, frozen=True):
+    """Accesses of memories since the last flush of one instance: id to (count, last time)."""
+
+    TOPIC = "access.counted"
+    instance: str
+    counts: dict[str, tuple[int, datetime]]
+
+
+class RecallServed(Event, frozen=True):
+    """What one recall handed out, for audit."""
+
+    TOPIC = "recall.served"
+    query: str
+    results: tuple[str, ...]
+    contact: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Model calls of one kind since the last flush: tokens as the provider counts them, else our estimate.
+
+    ``cost`` is in the currency of the configured prices, None where no price is configured.
+    """
+
+    provider: str
+    model: str
+    purpose: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+    estimated: bool = False
+
+
+class UsageRecorded(Event, frozen=True):
+    """What one instance's model calls for a profile came to since its last flush."""
+
+    TOPIC = "usage.recorded"
+    instance: str
+    entries: tuple[Usage, ...]
+
+
+class RefusalRecorded(Event, frozen=True):
+    """Something was not done because a rule forbids it; ``count`` of its kind since the last such event.
+
+    ``rule`` is ``data-flow`` (content of the class ``subject`` was kept from ``provider``); ``detail`` says what was
+    expected and found, never content.
+    """
+
+    TOPIC = "refusal.recorded"
+    rule: str
+    subject: str
+    provider: str
+    detail: str
+    count: int = 1

@@ -1,0 +1,66 @@
+"""Which model works for a profile: the best configured one that its data may be sent to, else the local one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from domain.ports import Extractor, Judge
+from domain.settings import DataFlow, Reaches
+
+__all__ = ["Models", "Provided", "may_go"]
+
+T = TypeVar("T")
+_ORDER: tuple[Reaches, ...] = ("local", "own", "partner")
+
+#: told of content that was kept from a provider: profile, class of content, provider, what was expected and found
+Refused = Callable[[str, str, str, str], None]
+
+
+class Provided(msgspec.Struct, Generic[T], frozen=True):
+    """An implementation of a port and where what it is given goes: nowhere, to an own endpoint, to a third party."""
+
+    value: T
+    name: str
+    reaches: Reaches = "local"
+
+
+def may_go(allowed: Reaches, reaches: Reaches) -> bool:
+    """Whether content that may go as far as ``allowed`` may go to a provider of the class ``reaches``."""
+    return _ORDER.index(reaches) <= _ORDER.index(allowed)
+
+
+def _unheard(profile: str, subject: str, provider: str, detail: str) -> None:
+    """Tell nobody."""
+
+
+class Models:
+    """The implementations of each port in order of preference; the last one is local and always there."""
+
+    def __init__(
+        self,
+        extractors: Sequence[Provided[Extractor]],
+        judges: Sequence[Provided[Judge]],
+        *,
+        refused: Refused = _unheard,
+    ) -> None:
+        self._extractors = extractors
+        self._judges = judges
+        self.refused = refused
+
+    def extractor(self, profile: str, flow: DataFlow) -> Extractor:
+        """Return what reads this profile's messages."""
+        return self._first(self._extractors, profile, "messages", flow.messages)
+
+    def judge(self, profile: str, flow: DataFlow) -> Judge:
+        """Return what holds this profile's memories against each other."""
+        return self._first(self._judges, profile, "memories", flow.memories)
+
+    def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, allowed: Reaches) -> T:
+        for one in provided:
+            if may_go(allowed, one.reaches):
+                return one.value
+            self.refused(profile, subject, one.name, f"expected at most {allowed}, found {one.reaches}")
+        raise AssertionError("the last implementation of a port is local")
