@@ -75,7 +75,7 @@ def contact_token(contact: str | None) -> str:
 
 def message_text(event: MessageRecorded) -> str:
     """Return a message as it is indexed: ``[2023-05-08] Caroline: Hey Mel!``."""
-    date = f"[{event.at.date().isoformat()}] " if event.at else ""
+    date = f"[{event.said_at.date().isoformat()}] " if event.said_at else ""
     return f"{date}{event.name or event.role}: {event.content}"
 
 

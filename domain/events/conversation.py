@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 from domain.events.base import Event
 
@@ -10,7 +10,10 @@ __all__ = ["ContactSet", "MessageForgotten", "MessageRecorded"]
 
 
 class MessageRecorded(Event, frozen=True):
-    """One message of a conversation, as it was said. ``at`` is when it was said, if known."""
+    """One message of a conversation, as it was said.
+
+    ``at`` is when it was said, if known, and ``utc_offset`` how many minutes east of UTC the clock was that said so.
+    """
 
     TOPIC = "message.recorded"
     message: str
@@ -23,6 +26,12 @@ class MessageRecorded(Event, frozen=True):
     caller_id: str = ""
     turn_id: str = ""
     channel: str = ""
+    utc_offset: int = 0
+
+    @property
+    def said_at(self) -> datetime | None:
+        """When it was said, by the clock of who said it."""
+        return None if self.at is None else self.at.astimezone(timezone(timedelta(minutes=self.utc_offset)))
 
 
 class MessageForgotten(Event, frozen=True):

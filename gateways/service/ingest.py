@@ -10,6 +10,7 @@ import asyncio
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Literal
 
@@ -147,7 +148,8 @@ async def _plan(core: Core, profile: str, secret: bytes, session: str, request: 
             role=message.role,
             content=message.content,
             occurrence=number,
-            at=message.at,
+            at=message.at.astimezone(UTC) if message.at else None,
+            utc_offset=_minutes_east(message.at),
             name=message.name,
             caller_id=message.id,
             turn_id=message.turn_id,
@@ -155,6 +157,12 @@ async def _plan(core: Core, profile: str, secret: bytes, session: str, request: 
         )
         plan.append(_Planned(event, resolution))
     return plan
+
+
+def _minutes_east(at: datetime | None) -> int:
+    """Return the offset of a clock that said so, which its UTC time no longer tells."""
+    offset = at.utcoffset() if at else None
+    return round(offset / timedelta(minutes=1)) if offset else 0
 
 
 def _ordinals(messages: Sequence[Message], bases: Sequence[str]) -> list[int]:

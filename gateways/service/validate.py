@@ -25,7 +25,7 @@ _ROLES = ("user", "assistant", "system", "tool")
 
 
 def check_ingest(request: IngestRequest, limits: Limits) -> IngestRequest:
-    """Return the request with its times in UTC, or raise InvalidInputError; nothing is written before."""
+    """Return the request as it is to be recorded, or raise InvalidInputError; nothing is written before."""
     count = len(request.messages)
     if not 1 <= count <= limits.messages_per_ingest:
         raise InvalidInputError(
@@ -35,11 +35,12 @@ def check_ingest(request: IngestRequest, limits: Limits) -> IngestRequest:
     _optional_name(request.contact, "contact", limits.contact_chars)
     _optional_name(request.channel, "channel", limits.name_chars)
     _one_contact(request.contact)
-    messages = [_check_message(index, message, limits) for index, message in enumerate(request.messages)]
-    return msgspec.structs.replace(request, messages=messages)
+    for index, message in enumerate(request.messages):
+        _check_message(index, message, limits)
+    return request
 
 
-def _check_message(index: int, message: Message, limits: Limits) -> Message:
+def _check_message(index: int, message: Message, limits: Limits) -> None:
     where = f"messages[{index}]"
     if message.role not in _ROLES:
         raise InvalidInputError(f"{where}.role is unknown", expected=", ".join(_ROLES), found=repr(message.role[:40]))
@@ -51,7 +52,7 @@ def _check_message(index: int, message: Message, limits: Limits) -> Message:
         raise InvalidInputError(
             f"{where}.occurrence is out of range", expected=f"0 to {limits.occurrences}", found=str(message.occurrence)
         )
-    return msgspec.structs.replace(message, at=_utc(message.at, f"{where}.at"))
+    _utc(message.at, f"{where}.at")
 
 
 def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:

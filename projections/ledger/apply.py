@@ -115,7 +115,7 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
         (event.session, session_token(event.session), event.channel, recorded, envelope.position),
     )
     db.execute(
-        "INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
+        "INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)",
         (
             event.message,
             event.session,
@@ -130,6 +130,7 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
             event.turn_id,
             envelope.actor.principal,
             envelope.actor.type,
+            event.utc_offset,
         ),
     )
 

@@ -78,7 +78,7 @@ class ContactRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One message; ``content`` and ``name`` are empty once it is forgotten."""
+    """One message; ``content`` and ``name`` are empty once it is forgotten. ``utc_offset`` is in minutes."""
 
     id: str
     session: str
@@ -95,6 +95,7 @@ class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
     author_type: str
     forgotten: bool
     contact: str
+    utc_offset: int
 
 
 class MemoryRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ FROM memories m LEFT JOIN accesses a ON a.memory = m.id
 
 MESSAGE = """
 SELECT m.id, m.session, m.role, m.name, m.content, m.at, m.recorded_at, m.position, m.occurrence, m.caller_id,
-    m.turn_id, m.author, m.author_type, m.forgotten, coalesce(c.contact, '')
+    m.turn_id, m.author, m.author_type, m.forgotten, coalesce(c.contact, ''), m.utc_offset
 FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
 
@@ -138,6 +138,7 @@ def message(row: Sequence[Any]) -> MessageRecord:
         author_type=row[12],
         forgotten=bool(row[13]),
         contact=row[14],
+        utc_offset=row[15],
     )
 
 

@@ -57,7 +57,8 @@ CREATE TABLE IF NOT EXISTS messages (
     author_type TEXT NOT NULL,
     forgotten INTEGER NOT NULL DEFAULT 0,
     -- 0: still to be read for memories; 1: done; 2: it failed
-    extracted INTEGER NOT NULL DEFAULT 0
+    extracted INTEGER NOT NULL DEFAULT 0,
+    utc_offset INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
 CREATE INDEX IF NOT EXISTS messages_unread ON messages (session, position) WHERE extracted <> 1 AND forgotten = 0;
