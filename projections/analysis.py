@@ -24,7 +24,7 @@ from projections.stopwords import STOPWORDS
 __all__ = ["ANALYSIS", "Terms", "index_terms", "query_terms"]
 
 #: Names these rules; a change of rules is a change of the name, so that an older index is not mixed with them.
-ANALYSIS = "umbriel-analysis-1"
+ANALYSIS = "umbriel-analysis-2"
 
 _MAX_TERM = 64
 _MIN_STEM = 3
@@ -131,7 +131,9 @@ def _terms(token: str, group: str) -> Iterator[tuple[str, bool]]:
             return
     elif "'" in token and "-" not in token:
         yield token.replace("'", "")[:_MAX_TERM], False
-    yield from (_one(part) for part in parts if len(part) > 1 or part.isdigit() or not part.isascii())
+    kept = [part for part in parts if len(part) > 1 or part.isdigit() or not part.isascii()]
+    # Single letters are noise beside a word; of nothing but them the token is the name: "x-y".
+    yield from map(_one, kept) if kept else [(token[:_MAX_TERM], False)]
 
 
 def _plain(word: str) -> str:

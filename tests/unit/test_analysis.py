@@ -82,6 +82,12 @@ def test_any_text(text: str) -> None:
     assert index_terms(text) == terms
 
 
+def test_a_token_of_single_letters() -> None:
+    """Where every part is one letter, the whole is the term."""
+    assert index_terms("A-A").text == ["a-a"]
+    assert query_terms("the x-y plot").text == ["x-y", "plot"]
+
+
 def test_lone_surrogates() -> None:
     """A lone surrogate is left out, and nothing else with it."""
     assert index_terms("\ud800good").text == ["good"]
