@@ -21,7 +21,18 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Progress", "progress", "say", "size", "table", "visible", "when", "write_json", "write_json_line"]
+__all__ = [
+    "Progress",
+    "progress",
+    "say",
+    "size",
+    "table",
+    "visible",
+    "when",
+    "write_json",
+    "write_json_line",
+    "write_text",
+]
 
 #: For tables on pipes and in files, where there is no terminal to fit.
 _PIPE_WIDTH = 160
@@ -47,6 +58,11 @@ def write_json_line(value: object) -> None:
 def _write(raw: bytes) -> None:
     sys.stdout.write(raw.decode() + "\n")
     sys.stdout.flush()
+
+
+def write_text(text: str) -> None:
+    """Write text to stdout as it is, in lines of any length; what would steer a terminal is shown."""
+    _write(visible(text).encode())
 
 
 def say(text: str, style: str = "") -> None:

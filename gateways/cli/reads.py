@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from domain.fence import fence
 from gateways.cli import output
 from gateways.cli.options import AtLeast, Contact
 from gateways.cli.session import Session, verb
@@ -35,6 +36,7 @@ async def recall(
     ),
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
+    fenced: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -50,7 +52,17 @@ async def recall(
         channels=channels or (),
         explain=explain,
     )
-    session.show(reply, lambda: show_recall(reply))
+    session.show(reply, lambda: output.write_text(_fenced(reply)) if fenced else show_recall(reply))
+
+
+def _fenced(reply: RecallReply) -> str:
+    """Return the results as a prompt shows them: where each comes from, then its text."""
+    return fence([f"[{_provenance(result)}] {result.text}" for result in reply.results])
+
+
+def _provenance(result: RecallResult) -> str:
+    said = output.when(result.at or result.recorded_at)[:10]
+    return " · ".join(filter(None, (result.id, result.kind, said, result.name or result.role)))
 
 
 def show_recall(reply: RecallReply) -> None:

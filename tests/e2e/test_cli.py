@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from domain.fence import unfenced
 from umbriel import Umbriel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -79,6 +80,9 @@ def test_ingest_records_once_and_recall_finds_the_turn(cli: Cli, talk: Path) -> 
     assert rebuilt["events"] > 0
     assert [one["id"] for one in cli.json(*question)["results"]] == [one["id"] for one in before]
     assert "Bach" in cli.run(*question).stdout
+    prompt = cli.run(*question, "--fenced").stdout
+    assert before[0]["text"] in prompt, "a line of any length stays one line"
+    assert unfenced(prompt).strip() == "", "all of it is fenced, so none of it is remembered again"
 
 
 def test_remember_supersede_why_and_forget(cli: Cli) -> None:
