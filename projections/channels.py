@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -20,8 +21,23 @@ __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
 _MEMORY_KINDS = frozenset({"fact", "event", "instruction", "task"})
 _MESSAGE = frozenset({"message"})
-_CHANNELS = ("key", "vector", "keyword", "message_vector", "message_keyword", "message_neighbour")
-_SCALES = {"vector": "vector", "message_vector": "vector", "keyword": "keyword", "message_keyword": "keyword"}
+_CHANNELS = (
+    "key",
+    "vector",
+    "keyword",
+    "message_vector",
+    "message_keyword",
+    "message_window",
+    "message_neighbour",
+    "message_session",
+)
+_SCALES = {
+    "vector": "vector",
+    "message_vector": "vector",
+    "keyword": "keyword",
+    "message_keyword": "keyword",
+    "message_window": "window",
+}
 # What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
 _MARGIN = 16
 _GROWTH = 4
@@ -48,6 +64,10 @@ class _Index(Protocol[Q_contra]):
     ) -> Sequence[_Hit]: ...
 
 
+class _Keywords(_Index[str], Protocol):
+    def search_windows(self, query: str, k: int, /, *, scopes: frozenset[str] | None) -> Sequence[_Hit]: ...
+
+
 class Views(Protocol):
     """One profile's views, as recall needs them."""
 
@@ -60,8 +80,8 @@ class Views(Protocol):
         """Cosines of unit vectors."""
 
     @property
-    def keywords(self) -> _Index[str]:
-        """BM25."""
+    def keywords(self) -> _Keywords:
+        """BM25, of items and of windows of messages."""
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -217,7 +237,14 @@ def _searches(views: Views, planned: Plan, text: str, embed: Embed) -> list[_Sea
             searches.append(_Search(name, channel.depth, _searching(views.vectors, vector, kinds, scopes)))
         elif "keyword" in name and views.keywords.count:
             searches.append(_Search(name, channel.depth, _searching(views.keywords, text, kinds, scopes)))
+        elif "window" in name and views.keywords.count:
+            windows = partial(_windows, views.keywords, text, scopes)
+            searches.append(_Search(name, channel.depth, windows))
     return searches
+
+
+def _windows(index: _Keywords, query: str, scopes: frozenset[str] | None, k: int) -> Sequence[_Hit]:
+    return index.search_windows(query, k, scopes=scopes)
 
 
 def _searching(

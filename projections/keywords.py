@@ -212,6 +212,18 @@ class KeywordView:
         with _translated(self._directory):
             return snapshot.search(terms, k, kinds, scopes)
 
+    def search_windows(self, query: str, k: int, *, scopes: frozenset[str] | None = None) -> list[Hit]:
+        """Return the ``k`` messages that have any term of the query in themselves or beside them, by BM25 of the three.
+
+        As `search` otherwise.
+        """
+        terms = query_terms(query)
+        snapshot = self._snapshot
+        if k <= 0 or not snapshot.count or not (terms.text or terms.rest):
+            return []
+        with _translated(self._directory):
+            return snapshot.search_windows(terms, k, scopes)
+
     def close(self) -> None:
         """Make the position durable and let go of the files."""
         with self._lock:

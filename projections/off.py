@@ -45,5 +45,9 @@ class OffView:
         """Find nothing."""
         return []
 
+    def search_windows(self, query: object, k: int, *, scopes: frozenset[str] | None = None) -> list[Hit]:  # noqa: ARG002
+        """Find nothing."""
+        return []
+
     def close(self) -> None:
         """Nothing to let go of."""

@@ -11,7 +11,9 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 from math import log
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,11 +24,10 @@ from whoosh.reading import SegmentReader, TermNotFound
 
 from projections.analysis import Terms
 from projections.hit import Hit, ranked
+from projections.windows import K1, B, Windows
 
 __all__ = ["Codes", "Document", "KeywordSegment", "KeywordSnapshot", "Postings"]
 
-_K1 = 1.2
-_B = 0.75
 #: Postings kept decoded, for each segment; 12 bytes each.
 _CACHED_POSTINGS = 500_000
 _TERM_COST = 16
@@ -172,8 +173,36 @@ class KeywordSnapshot:
         idf = log(self.count / (frequency + 1)) + 1 if self.count else 0.0
         for live, one, score in zip(self._live, found, scores, strict=True):
             if len(one.documents):
-                norm = _K1 * ((1 - _B) + _B * (live.segment.lengths[one.documents] / self._average))
-                score[one.documents] += idf * (one.frequencies * (_K1 + 1) / (one.frequencies + norm))
+                norm = K1 * ((1 - B) + B * (live.segment.lengths[one.documents] / self._average))
+                score[one.documents] += idf * (one.frequencies * (K1 + 1) / (one.frequencies + norm))
+
+    def search_windows(self, terms: Terms, k: int, scopes: frozenset[str] | None) -> list[Hit]:
+        """Return the best ``k`` messages by the terms of the message and of the ones beside it in its session."""
+        windows = self._windows
+        scores = [np.zeros(len(live.segment.ids)) for live in self._live]
+        if not windows.count:
+            return []
+        flat = np.zeros(windows.size)
+        for field, term in [*(("text", term) for term in terms.text), *(("rest", term) for term in terms.rest)]:
+            found = [live.segment.postings(field, term) for live in self._live]
+            documents = np.concatenate([one.documents + at for one, at in zip(found, windows.offsets, strict=True)])
+            windows.add(documents, np.concatenate([one.frequencies for one in found]), flat)
+        for score, at in zip(scores, windows.offsets, strict=True):
+            score[:] = flat[at : at + len(score)]
+        return self._best(scores, k, None, scopes)
+
+    @cached_property
+    def _windows(self) -> Windows:
+        segments = [live.segment for live in self._live]
+        code = self._codes.kinds.get("message", -1)
+        counted = [(live.segment.kinds == code) & (True if live.mask is None else live.mask) for live in self._live]
+        return Windows(
+            sizes=[len(segment.ids) for segment in segments],
+            messages=_joined(counted, np.bool_),
+            scopes=_joined([segment.scopes for segment in segments], np.int32),
+            positions=_joined([segment.positions for segment in segments], np.int64),
+            lengths=_joined([segment.lengths for segment in segments], np.float64),
+        )
 
     def _best(
         self,
@@ -202,6 +231,10 @@ class KeywordSnapshot:
                 for number in numbers[score[numbers] >= cut].tolist()
             )
         return ranked(hits, k)
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]], kind: type[np.generic]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
 
 def _live(segment: KeywordSegment, mask: npt.NDArray[np.bool_] | None) -> _Live:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 
+from projections.authorship import author_factor
 from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
 from projections.fusion import Fused, Fusion, confidence_factor, fuse, reciprocal_rank, score_sum
 from projections.ledger import LiveItem
 from projections.neighbours import with_neighbours
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
+from projections.session_evidence import with_sessions
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "recall"]
 
@@ -36,7 +38,8 @@ def recall(
     planned = plan(views.ledger, request, settings, now)
     method = _method(settings)
     gathered = with_neighbours(views, planned, gather(views, planned, request, embed_query, now), method, now)
-    fused = _fuse(gathered, method)
+    gathered = with_sessions(planned, gathered, method)
+    fused = _fuse(gathered, method, request.text, settings)
     relevant = (
         one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
     )
@@ -70,8 +73,11 @@ def _method(settings: RecallSettings) -> Fusion:
     return reciprocal_rank(settings.rank_constant)
 
 
-def _fuse(gathered: Gathered, method: Fusion) -> list[Fused]:
-    factors = {id_: _factor(item) for id_, item in gathered.items.items()}
+def _fuse(gathered: Gathered, method: Fusion, query: str, settings: RecallSettings) -> list[Fused]:
+    author = author_factor(
+        query, gathered.items.values(), other_role=settings.other_role, other_speaker=settings.other_speaker
+    )
+    factors = {id_: _factor(item) * author(item) for id_, item in gathered.items.items()}
     positions = {id_: item.position for id_, item in gathered.items.items()}
     return fuse(gathered.channels, method, factors=factors, positions=positions)
 
@@ -94,7 +100,7 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
     match channel:
         case "vector" | "message_vector":
             return vector_relevance(score)
-        case "message_neighbour":
+        case "message_window" | "message_neighbour" | "message_session":
             return 0.0  # what stands beside an answer is not shown to be one
         case "key":
             return score * matched_share(request.text, item.key)

@@ -30,10 +30,18 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     key: Channel = Channel(0.75)
     vector: Channel = Channel(0.5)
     keyword: Channel = Channel(0.5)
-    message_vector: Channel = Channel(0.36)
-    message_keyword: Channel = Channel(0.36)
+    message_vector: Channel = Channel(0.2)
+    message_keyword: Channel = Channel(0.2)
+    #: a message with the one before and the one after it as one text
+    message_window: Channel = Channel(0.17)
     #: a message gains this part of the evidence of the one before and the one after it
     message_neighbour: Channel = Channel(0.25)
+    #: and this much where its session holds the best of what was found
+    message_session: Channel = Channel(0.2)
+    #: what is left of a message's evidence when a question in the first person meets somebody else's words, and when
+    #: a question names another speaker
+    other_role: float = 0.5
+    other_speaker: float = 0.87
     #: largest part of the results that may be messages while memories are left
     message_share: float = 1.0
 
@@ -47,7 +55,11 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             keyword=Channel(1.0, 15),
             message_vector=Channel(0.5),
             message_keyword=Channel(0.5, 15),
+            message_window=Channel(0.0),
             message_neighbour=Channel(0.0),
+            message_session=Channel(0.0),
+            other_role=1.0,
+            other_speaker=1.0,
         )
 
 

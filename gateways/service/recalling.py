@@ -17,7 +17,7 @@ __all__ = ["query_of", "reply_of"]
 #: Characters a token stands for; the estimate by content comes with the context call.
 _CHARS_PER_TOKEN = 3.5
 #: The channels that ask each index.
-_ASKS = {"vectors": ("vector", "message_vector"), "keywords": ("keyword", "message_keyword")}
+_ASKS = {"vectors": ("vector", "message_vector"), "keywords": ("keyword", "message_keyword", "message_window")}
 _MEMORIES = frozenset({"fact", "event", "instruction", "task"})
 
 

@@ -39,10 +39,10 @@ class Profile:
             self.vectors.apply(changes, upto=upto, event_id=f"e{upto}")
             self.keywords.apply(changes, upto=upto, event_id=f"e{upto}")
 
-    def say(self, content: str, vector: bytes = OFF, *, session: str = "s1") -> str:
+    def say(self, content: str, vector: bytes = OFF, *, session: str = "s1", role: str = "user", name: str = "") -> str:
         """Record and embed a message."""
-        public = self.log.message(content, session=session)
-        self.log.embed(f"user: {content}", vector)
+        public = self.log.message(content, session=session, role=role, name=name)
+        self.log.embed(f"{name or role}: {content}", vector)
         return public
 
     def state(self, text: str, vector: bytes = OFF, *, key: str = "", scope: str | None = None, **more: object) -> str:
@@ -93,7 +93,9 @@ def test_nothing_in_nothing_out(profile: Profile) -> None:
             "keyword": [],
             "message_vector": [],
             "message_keyword": [],
+            "message_window": [],
             "message_neighbour": [],
+            "message_session": [],
         },
     )
     assert profile.embedded == []
@@ -111,7 +113,12 @@ def test_every_channel_finds_and_is_told(profile: Profile) -> None:
         ("vector", 1, 0.5),
         ("keyword", 1, 0.5),
     ]
-    assert {one.channel for one in answer.results[1].channels} == {"message_vector", "message_keyword"}
+    assert {one.channel for one in answer.results[1].channels} == {
+        "message_vector",
+        "message_keyword",
+        "message_window",
+        "message_session",
+    }
     assert answer.results[1].item.sources == (message,)
     assert answer.results[0].relevance == pytest.approx(1.0, abs=1e-3)
     assert answer.channels["vector"] == [memory]
