@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
+from gateways.bench import beam as beam_set
+from gateways.bench import locomo as locomo_set
+from gateways.bench import longmemeval as longmemeval_set
 from gateways.bench import show
 from gateways.bench.gates import failures, parse_gate
-from gateways.bench.locomo import Sample, read_samples
 from gateways.bench.place import Place
 from gateways.bench.report import Report, make_report
 from gateways.bench.run import Measured, Watcher, measure
+from gateways.bench.samples import Sample
 from umbriel import InvalidInputError, Umbriel
 
 __all__ = ["app"]
@@ -28,19 +32,45 @@ def bench() -> None:
     """Benchmarks on files that you bring."""
 
 
+_READERS: dict[str, Callable[..., list[Sample]]] = {
+    "locomo": locomo_set.read_samples,
+    "beam": beam_set.read_samples,
+    "longmemeval": longmemeval_set.read_samples,
+    "observations": locomo_set.read_observations,
+}
+
+
+class _Task(msgspec.Struct, frozen=True):
+    """One set to measure."""
+
+    benchmark: str
+    path: Path
+    samples: list[Sample]
+
+
 @app.command()
 def retrieval(
-    locomo: Annotated[Path, typer.Option("--locomo", metavar="FILE", help="A LoCoMo file, such as locomo10.json.")],
+    locomo: Annotated[
+        Path | None, typer.Option("--locomo", metavar="FILE", help="A LoCoMo file, such as locomo10.json.")
+    ] = None,
+    beam: Annotated[Path | None, typer.Option("--beam", metavar="FOLDER", help="A folder of BEAM chats.")] = None,
+    longmemeval: Annotated[
+        Path | None, typer.Option("--longmemeval", metavar="FILE", help="A LongMemEval file.")
+    ] = None,
+    observations: Annotated[
+        Path | None,
+        typer.Option("--observations", metavar="FILE", help="A LoCoMo file, whose observations become memories."),
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N conversations.")] = None,
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Also write the report as JSON to this file.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the reports as JSON on stdout.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write the reports as JSON to this file.")] = None,
     gate: Annotated[
         list[str] | None,
         typer.Option(
             "--gate",
             metavar="METRIC=PERCENT",
-            help="Fail when a total is less: R@10=60, sessions:hit@1=75; repeatable.",
+            help="Fail when a total is less: R@10=60, sessions:hit@1=75, beam:R@10=56; repeatable.",
         ),
     ] = None,
     data: Annotated[
@@ -53,43 +83,50 @@ def retrieval(
 ) -> None:
     """Measure how well recall finds the evidence for each question of a conversation.
 
-    Each conversation is written into a profile of its own name; a second run on the same data writes nothing.
+    Each conversation is written into a profile of its own; a second run on the same data writes nothing.
     """
     gates = [parse_gate(text) for text in gate or []]
     if out is not None and not out.absolute().parent.is_dir():
         raise InvalidInputError(f"cannot write {out}", expected="a file in a directory that exists", found="none")
-    samples = read_samples(locomo, limit=limit)
-    place = Place(data=data, nats=nats, principal=principal)
-    report = asyncio.run(_run(place, locomo, samples))
-    encoded = msgspec.json.format(msgspec.json.encode(report), indent=2)
+    named = {"locomo": locomo, "beam": beam, "longmemeval": longmemeval, "observations": observations}
+    tasks = [_Task(name, path, _READERS[name](path, limit=limit)) for name, path in named.items() if path is not None]
+    if not tasks:
+        raise InvalidInputError("nothing to measure", expected="--" + ", --".join(named), found="none of them")
+    reports = asyncio.run(_run(Place(data=data, nats=nats, principal=principal), tasks))
+    encoded = msgspec.json.format(msgspec.json.encode(reports), indent=2)
     if out is not None:
         out.write_bytes(encoded + b"\n")
     if json:
         sys.stdout.write(encoded.decode() + "\n")
     else:
-        show.show(report)
-    if failed := failures(gates, report):
+        for report in reports:
+            show.show(report)
+    if failed := failures(gates, reports):
         sys.stderr.writelines(f"umbriel: gate failed: {line}\n" for line in failed)
         raise typer.Exit(1)
 
 
-async def _run(place: Place, file: Path, samples: list[Sample]) -> Report:
-    runs: list[Measured] = []
+async def _run(place: Place, tasks: list[_Task]) -> list[Report]:
+    samples = [sample for task in tasks for sample in task.samples]
     with show.progress() as bar:
-        messages = sum(len(session.messages) for sample in samples for session in sample.sessions)
-        indexing = bar.add_task("indexing", total=messages)
+        indexing = bar.add_task("indexing", total=sum(sample.size for sample in samples))
         asking = bar.add_task("asking", total=sum(len(sample.questions) for sample in samples))
         watcher = Watcher(lambda done: bar.advance(indexing, done), lambda done: bar.advance(asking, done))
         async with place.connected() as client:
-            for sample in samples:
-                runs.append(await measure(client, sample, sample.name, watcher))
-                show.note(bar, _line(runs[-1]))
             version = await _version(client)
-    return make_report(file, samples, runs, version)
+            reports = []
+            for task in tasks:
+                runs: list[Measured] = []
+                for sample in task.samples:
+                    profile = f"observed-{sample.name}" if sample.observations else sample.name
+                    runs.append(await measure(client, sample, profile, watcher))
+                    show.note(bar, _line(runs[-1]))
+                reports.append(make_report(task.benchmark, task.path, task.samples, runs, version))
+    return reports
 
 
 def _line(run: Measured) -> str:
-    return f"{run.name}: {run.messages} messages in {run.index_seconds:.1f} s, {len(run.answers)} questions"
+    return f"{run.name}: {run.messages} items in {run.index_seconds:.1f} s, {len(run.answers)} questions"
 
 
 async def _version(client: Umbriel) -> str:

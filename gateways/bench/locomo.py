@@ -10,34 +10,13 @@ from pathlib import Path
 import msgspec
 
 from domain.errors import InvalidInputError
+from gateways.bench.samples import Observation, Question, Sample, label_of
 from gateways.importers import Conversation, read_conversations
 
-__all__ = ["Question", "Sample", "dialogue_ids", "label_of", "read_samples"]
+__all__ = ["dialogue_ids", "read_observations", "read_samples"]
 
 # "D8:6; D9:17" names two turns, "D:11:26" and "D30:05" one each (D11:26, D30:5), "D" none.
 _DIALOGUE_ID = re.compile(r"D:?\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})", re.IGNORECASE)
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One question, its category and the turns (as `label_of` names them) that hold the answer."""
-
-    text: str
-    category: str
-    evidence: tuple[str, ...]
-
-
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation over many sessions, and its questions.
-
-    ``skipped`` counts the questions left out because none of their evidence can be found,
-    ``unresolved`` are the entries of evidence that name no turn.
-    """
-
-    name: str
-    sessions: tuple[Conversation, ...]
-    questions: tuple[Question, ...]
-    skipped: int
-    unresolved: tuple[str, ...]
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -49,6 +28,7 @@ class _Asked(msgspec.Struct, frozen=True):
 class _Dialogue(msgspec.Struct, frozen=True):
     sample_id: str
     qa: list[_Asked]
+    observation: dict[str, dict[str, list[tuple[str, str | list[str]]]]] = {}
 
 
 def read_samples(path: Path, *, limit: int | None = None) -> list[Sample]:
@@ -65,9 +45,24 @@ def read_samples(path: Path, *, limit: int | None = None) -> list[Sample]:
     return [_sample(one, sessions.get(one.sample_id, [])) for one in dialogues[:limit]]
 
 
-def label_of(message_id: str) -> str:
-    """Return the turn that a message of the importer is (part of): ``D1:3`` of ``D1:3#2/2``."""
-    return message_id.partition("#")[0]
+def read_observations(path: Path, *, limit: int | None = None) -> list[Sample]:
+    """Return the samples with the statements that the file itself draws from each conversation, in place of its turns.
+
+    A statement that names no turn of the conversation is left out.
+    """
+    noted = {one.sample_id: one.observation for one in _read_questions(path)}
+    found = []
+    for sample in read_samples(path, limit=limit):
+        known = {label_of(message.id) for session in sample.sessions for message in session.messages}
+        observations = [
+            Observation(text=text, turns=turns)
+            for by_speaker in noted[sample.name].values()
+            for entries in by_speaker.values()
+            for text, entry in entries
+            if (turns := _evidence([entry] if isinstance(entry, str) else entry, known, []))
+        ]
+        found.append(msgspec.structs.replace(sample, observations=tuple(observations)))
+    return found
 
 
 def dialogue_ids(entry: str) -> list[str]:

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from gateways.bench.locomo import Sample
 from gateways.bench.metrics import mean, percentile, score
 from gateways.bench.run import Answer, Measured
+from gateways.bench.samples import Sample
 
-__all__ = ["ADVERSARIAL", "Group", "IndexFigures", "QueryFigures", "Report", "make_report"]
+__all__ = ["ADVERSARIAL", "TOTAL", "Group", "IndexFigures", "QueryFigures", "Report", "make_report"]
 
-#: Questions about things that were never said; totals show them apart.
+#: Questions about things that were never said; totals of LoCoMo show them apart.
 ADVERSARIAL = "5"
+TOTAL = "total"
+_LOCOMO = ("locomo", "observations")
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +47,10 @@ class QueryFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. ``turns`` and ``sessions`` end with the totals: without category 5, then with it.
+    """One set's run. ``turns`` and ``sessions`` end with the total; LoCoMo has two, without category 5 and with it.
 
-    ``skipped`` questions had no evidence that names a turn; ``unresolved`` entries of evidence name none.
+    A set whose evidence is sessions has no ``turns``. ``skipped`` questions had no evidence that can be found;
+    ``unresolved`` entries of evidence name nothing.
     """
 
     benchmark: str
@@ -61,37 +64,45 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     index: IndexFigures
     query: QueryFigures
 
-    def total(self, level: str, *, adversarial: bool) -> Group:
-        """Return the total of ``turns`` or ``sessions``, with or without category 5."""
+    def total(self, level: str, *, adversarial: bool) -> Group | None:
+        """Return the total of ``turns`` or ``sessions``, with or without LoCoMo's category 5; None without any."""
         groups = self.sessions if level == "sessions" else self.turns
-        return groups[-1] if adversarial else groups[-2]
+        totals = [group for group in groups if group.name.startswith(TOTAL)]
+        return (totals[-1] if adversarial else totals[0]) if totals else None
 
 
-def make_report(file: Path, samples: Sequence[Sample], runs: Sequence[Measured], version: str) -> Report:
+def make_report(
+    benchmark: str, file: Path, samples: Sequence[Sample], runs: Sequence[Measured], version: str
+) -> Report:
     """Return the report of a run over ``samples``."""
     answers = list(chain.from_iterable(run.answers for run in runs))
+    by_turn = [answer for answer in answers if answer.question.evidence]
+    apart = ADVERSARIAL if benchmark in _LOCOMO else ""
     return Report(
-        benchmark="locomo",
+        benchmark=benchmark,
         file=file.name,
         version=version,
         conversations=len(samples),
         skipped=sum(sample.skipped for sample in samples),
         unresolved=[f"{sample.name} {entry}" for sample in samples for entry in sample.unresolved],
-        turns=_groups(answers, lambda answer: score(answer.turns, answer.question.evidence)),
-        sessions=_groups(answers, lambda answer: score(answer.sessions, answer.evidence_sessions)),
+        turns=_groups(by_turn, lambda answer: score(answer.turns, answer.question.evidence), apart),
+        sessions=_groups(answers, lambda answer: score(answer.sessions, answer.evidence_sessions), apart),
         index=_index(runs),
         query=_query([answer.seconds for answer in answers]),
     )
 
 
-def _groups(answers: Sequence[Answer], scored: Callable[[Answer], dict[str, float]]) -> list[Group]:
+def _groups(answers: Sequence[Answer], scored: Callable[[Answer], dict[str, float]], apart: str) -> list[Group]:
     found = [(answer.question.category, scored(answer)) for answer in answers]
+    if not found:
+        return []
     categories = sorted({category for category, _ in found})
-    return [
-        *(_group(category, (scores for own, scores in found if own == category)) for category in categories),
-        _group("total 1-4", (scores for own, scores in found if own != ADVERSARIAL)),
-        _group("total 1-5", (scores for _, scores in found)),
-    ]
+    groups = [_group(category, (scores for own, scores in found if own == category)) for category in categories]
+    everything = _group(TOTAL, (scores for _, scores in found))
+    if not apart:
+        return [*groups, everything]
+    without = _group(f"{TOTAL} 1-4", (scores for own, scores in found if own != apart))
+    return [*groups, without, msgspec.structs.replace(everything, name=f"{TOTAL} 1-5")]
 
 
 def _group(name: str, scores: Iterable[dict[str, float]]) -> Group:

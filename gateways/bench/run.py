@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from gateways.bench.locomo import Question, Sample, label_of
 from gateways.bench.metrics import distinct
+from gateways.bench.samples import Question, Sample, label_of
 from umbriel import RecallResult, Umbriel, UnavailableError
 
 __all__ = ["LIMIT", "Answer", "Measured", "Watcher", "measure"]
@@ -49,9 +49,9 @@ class Watcher(msgspec.Struct, frozen=True):
 
 
 class _Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """Which turn each message id is, which session each turn is in, and what ingest said."""
+    """Which turns each result stands for, which session each turn is in, and what the writes said."""
 
-    turn_of: dict[str, str]
+    turns_of: dict[str, tuple[str, ...]]
     session_of: dict[str, str]
     position: str
     recorded: int
@@ -61,9 +61,10 @@ async def measure(client: Umbriel, sample: Sample, profile: str, watcher: Watche
     """Load one sample into a profile, wait until it is complete, and ask its questions one after the other."""
     own = client.for_profile(profile)
     started = time.perf_counter()
-    loaded = await _load(own, sample)
-    messages = sum(len(session.messages) for session in sample.sessions)
-    await _complete(own, loaded, messages, watcher)
+    # What is measured is how things are found, not what else is made of them.
+    await own.settings({"extraction.enabled": False, "verifier.enabled": False})
+    loaded = await (_remember(own, sample) if sample.observations else _ingest(own, sample))
+    await _complete(own, loaded, sample.size, watcher)
     index_seconds = time.perf_counter() - started
     answers = []
     for question in sample.questions:
@@ -71,16 +72,15 @@ async def measure(client: Umbriel, sample: Sample, profile: str, watcher: Watche
         watcher.asked(1)
     return Measured(
         name=sample.name,
-        messages=messages,
+        messages=sample.size,
         recorded=loaded.recorded,
         index_seconds=index_seconds,
         answers=tuple(answers),
     )
 
 
-async def _load(client: Umbriel, sample: Sample) -> _Loaded:
-    turn_of: dict[str, str] = {}
-    session_of: dict[str, str] = {}
+async def _ingest(client: Umbriel, sample: Sample) -> _Loaded:
+    turns_of: dict[str, tuple[str, ...]] = {}
     positions: list[str] = []
     recorded = 0
     for session in sample.sessions:
@@ -88,11 +88,35 @@ async def _load(client: Umbriel, sample: Sample) -> _Loaded:
         positions.append(reply.position)
         # Outcomes come in the order of the messages, so each id is known to be that turn.
         for message, outcome in zip(session.messages, reply.outcomes, strict=True):
-            turn_of[outcome.id] = label_of(message.id)
-            session_of[label_of(message.id)] = session.session
+            turns_of[outcome.id] = (_turn(message.id, outcome.id),)
             recorded += outcome.outcome == "recorded"
-    position = max(positions, key=_sequence, default="")
-    return _Loaded(turn_of=turn_of, session_of=session_of, position=position, recorded=recorded)
+    return _Loaded(
+        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=_sequence), recorded=recorded
+    )
+
+
+async def _remember(client: Umbriel, sample: Sample) -> _Loaded:
+    turns_of: dict[str, tuple[str, ...]] = {}
+    positions: list[str] = []
+    recorded = 0
+    for observation in sample.observations:
+        reply = await client.remember(observation.text)
+        positions.append(reply.position)
+        turns_of[reply.memory.id] = tuple(distinct((*turns_of.get(reply.memory.id, ()), *observation.turns)))
+        recorded += reply.outcome == "remembered"
+    return _Loaded(
+        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=_sequence), recorded=recorded
+    )
+
+
+def _sessions(sample: Sample) -> dict[str, str]:
+    """Return the session of each turn."""
+    return {_turn(message.id): one.session for one in sample.sessions for message in one.messages}
+
+
+def _turn(own_id: str, message_id: str = "") -> str:
+    """Return the name of a turn; a message without an id of its own is named by the one it got."""
+    return label_of(own_id) or message_id
 
 
 async def _complete(client: Umbriel, loaded: _Loaded, messages: int, watcher: Watcher) -> None:
@@ -123,20 +147,22 @@ async def _ask(client: Umbriel, question: Question, loaded: _Loaded) -> Answer:
     started = time.perf_counter()
     reply = await client.recall(question.text, limit=LIMIT, at_least=loaded.position)
     seconds = time.perf_counter() - started
-    turns = distinct(loaded.turn_of[one] for one in _messages(reply.results) if one in loaded.turn_of)
+    found = (turn for one in _hits(reply.results) for turn in loaded.turns_of.get(one, ()))
+    turns = distinct(found)
     return Answer(
         question=question,
         turns=tuple(turns),
         sessions=tuple(distinct(loaded.session_of[turn] for turn in turns)),
-        evidence_sessions=tuple(distinct(loaded.session_of[turn] for turn in question.evidence)),
+        evidence_sessions=question.sessions or tuple(distinct(loaded.session_of[turn] for turn in question.evidence)),
         seconds=seconds,
     )
 
 
-def _messages(results: Iterable[RecallResult]) -> Iterable[str]:
-    """Yield the messages behind the results in their order: a message itself, a memory's sources."""
+def _hits(results: Iterable[RecallResult]) -> Iterator[str]:
+    """Yield what was loaded of the results, in their order: a message or a memory itself, a memory's sources."""
     for result in results:
-        yield from [result.id] if result.kind == "message" else result.sources
+        yield result.id
+        yield from result.sources
 
 
 def _sequence(position: str) -> int:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from gateways.bench.metrics import NAMES
-from gateways.bench.report import Group, Report
+from gateways.bench.report import TOTAL, Group, Report
 
 __all__ = ["note", "progress", "show"]
 
@@ -21,8 +21,9 @@ _SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
 def show(report: Report) -> None:
     """Print a report: turns, sessions, and what it cost."""
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    console.print(_table(f"LoCoMo turns, {report.file}, per cent", NAMES, report.turns))
-    console.print(_table("LoCoMo sessions, per cent", _SESSION_METRICS, report.sessions))
+    for level, metrics, groups in (("turns", NAMES, report.turns), ("sessions", _SESSION_METRICS, report.sessions)):
+        if groups:
+            console.print(_table(f"{report.benchmark} {level}, {report.file}, per cent", metrics, groups))
     for line in _lines(report):
         console.print(line)
 
@@ -53,7 +54,7 @@ def _table(title: str, metrics: Sequence[str], groups: Iterable[Group]) -> Table
         table.add_column(name, justify="right", no_wrap=True)
     for group in groups:
         cells = [f"{group.scores[name]:.1f}" if name in group.scores else "-" for name in metrics]
-        style = "bold" if group.name.startswith("total") else ""
+        style = "bold" if group.name.startswith(TOTAL) else ""
         table.add_row(group.name, str(group.questions), *cells, style=style)
     return table
 
@@ -61,7 +62,7 @@ def _table(title: str, metrics: Sequence[str], groups: Iterable[Group]) -> Table
 def _lines(report: Report) -> Iterable[str]:
     index, query = report.index, report.query
     yield (
-        f"index: {index.messages} messages ({index.recorded} new) in {index.seconds:.1f} s "
+        f"index: {index.messages} items ({index.recorded} new) in {index.seconds:.1f} s "
         f"until complete, {index.messages_per_second:.0f}/s"
     )
     yield f"query: {query.questions} questions, p50 {query.p50_ms:.1f} ms, p95 {query.p95_ms:.1f} ms"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import JSONDecodeError
 from pathlib import Path
 
 from domain.errors import InvalidInputError
-from gateways.importers import chat, locomo
+from gateways.importers import beam, chat, locomo, longmemeval
 from gateways.importers.conversation import BadValueError, Conversation
 from gateways.importers.locate import line_of
 
@@ -18,7 +18,7 @@ _LINES = (".jsonl", ".ndjson")
 
 
 def read_conversations(path: Path) -> list[Conversation]:
-    """Return the conversations of a LoCoMo file, chat-message JSON or JSON Lines, in the file's order.
+    """Return the conversations of a file in its order: LoCoMo, LongMemEval, BEAM, chat-message JSON or JSON Lines.
 
     The whole file is read and checked first. Raises InvalidInputError naming file, line, what was
     expected and what was found.
@@ -58,7 +58,9 @@ def _finish(
         ) from error
     if not found:
         raise InvalidInputError(
-            f"{path}: no messages", expected="LoCoMo, chat-message JSON or JSON Lines", found="none with text"
+            f"{path}: no messages",
+            expected="LoCoMo, LongMemEval, BEAM, chat-message JSON or JSON Lines",
+            found="none with text",
         )
     return found
 
@@ -69,16 +71,29 @@ def _by_document(document: object) -> Iterator[Conversation]:
         items = [((index,), item) for index, item in enumerate(document)]
     else:
         items = [((), document)]
-    if not items or not locomo.is_locomo(items[0][1]):
+    first = items[0][1] if items else None
+    if locomo.is_locomo(first):
+        yield from _by_item(items, locomo.is_locomo, locomo.read_sample, "a LoCoMo sample")
+    elif longmemeval.is_longmemeval(first):
+        yield from _by_item(items, longmemeval.is_longmemeval, longmemeval.read_haystack, "a LongMemEval item")
+    elif beam.is_beam(first):
+        yield from beam.read_batches([item for _, item in items])
+    else:
         yield from chat.read_document(items)
-        return
-    for where, sample in items:
-        if not locomo.is_locomo(sample) or not isinstance(sample, dict):
-            raise BadValueError(
-                "not a LoCoMo sample", expected="an object with conversation", found=type(sample).__name__, path=where
-            )
+
+
+def _by_item(
+    items: Sequence[chat.Item],
+    fits: Callable[[object], bool],
+    read: Callable[[Mapping[str, object]], Iterator[Conversation]],
+    what: str,
+) -> Iterator[Conversation]:
+    """Yield the conversations of items that must all be of one kind."""
+    for where, item in items:
+        if not fits(item) or not isinstance(item, dict):
+            raise BadValueError(f"not {what}", expected=what, found=type(item).__name__, path=where)
         try:
-            yield from locomo.read_sample(sample)
+            yield from read(item)
         except BadValueError as error:
             raise error.under(*where) from error
 

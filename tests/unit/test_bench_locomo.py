@@ -9,9 +9,10 @@ import pytest
 
 from domain.errors import InvalidInputError
 from gateways.bench.gates import failures, parse_gate
-from gateways.bench.locomo import dialogue_ids, label_of, read_samples
-from gateways.bench.report import Report, make_report
+from gateways.bench.locomo import dialogue_ids, read_observations, read_samples
+from gateways.bench.report import Group, Report, make_report
 from gateways.bench.run import Answer, Measured
+from gateways.bench.samples import label_of
 from umbriel import InvalidInputError as ClientInvalidInputError
 
 
@@ -31,6 +32,10 @@ def file(tmp_path: Path) -> Path:
                 name: [{"speaker": who, "dia_id": turn, "text": text} for who, turn, text in lines]
                 for name, lines in turns.items()
             },
+        },
+        "observation": {
+            "session_1_observation": {"Ada": [["Ada moved to Porto.", "D1:1"], ["Ada left.", "D7:7"]]},
+            "session_2_observation": {"Ada": [["It was May.", ["D2:1", "D1:2"]]]},
         },
         "qa": [
             {"question": "Where?", "answer": "Porto", "evidence": ["D1:1; D2:01", "D1:1"], "category": 1},
@@ -71,6 +76,16 @@ def test_questions_without_evidence_are_counted_not_asked(file: Path) -> None:
     assert sample.unresolved == ("D9:9", "D")
 
 
+def test_observations_stand_for_their_turns(file: Path) -> None:
+    """What the file itself noted becomes statements with the turns they rest on; one that names none is left out."""
+    (sample,) = read_observations(file)
+    assert [(one.text, one.turns) for one in sample.observations] == [
+        ("Ada moved to Porto.", ("D1:1",)),
+        ("It was May.", ("D2:1", "D1:2")),
+    ]
+    assert sample.size == 2
+
+
 def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
     """Chat messages alone are no benchmark, and the error says what is missing."""
     path = tmp_path / "chat.json"
@@ -94,7 +109,13 @@ def _report(file: Path) -> Report:
         for question, turns in zip(samples[0].questions, rankings, strict=True)
     )
     run = Measured(name="talk-1", messages=4, recorded=4, index_seconds=2.0, answers=answers)
-    return make_report(file, samples, [run], "0")
+    return make_report("locomo", file, samples, [run], "0")
+
+
+def _total(report: Report, level: str, *, adversarial: bool = False) -> Group:
+    total = report.total(level, adversarial=adversarial)
+    assert total is not None
+    return total
 
 
 def test_totals_with_and_without_category_five(file: Path) -> None:
@@ -107,22 +128,31 @@ def test_totals_with_and_without_category_five(file: Path) -> None:
         ("total 1-4", 2),
         ("total 1-5", 3),
     ]
-    assert report.total("turns", adversarial=False).scores["MRR"] == 75.0
-    assert report.total("turns", adversarial=True).scores["MRR"] == 50.0
-    assert report.total("sessions", adversarial=True).scores["hit@1"] == 33.33
+    assert _total(report, "turns").scores["MRR"] == 75.0
+    assert _total(report, "turns", adversarial=True).scores["MRR"] == 50.0
+    assert _total(report, "sessions", adversarial=True).scores["hit@1"] == 33.33
     assert (report.index.messages_per_second, report.query.p95_ms) == (2.0, 10.0)
 
 
 def test_gates_pass_and_fail_on_the_totals(file: Path) -> None:
     """A gate at the value passes; one above it fails with a line that names both numbers."""
     report = _report(file)
-    assert failures([parse_gate("MRR=75"), parse_gate("r10=100"), parse_gate("session:hit@1=33")], report) == []
-    assert failures([parse_gate("R@10=100"), parse_gate("mrr=75.5")], report) == [
-        "turns MRR is 75.00, the gate is 75.5"
+    assert failures([parse_gate("MRR=75"), parse_gate("r10=100"), parse_gate("session:hit@1=33")], [report]) == []
+    assert failures([parse_gate("R@10=100"), parse_gate("mrr=75.5")], [report]) == [
+        "locomo turns MRR is 75.00, the gate is 75.5"
     ]
 
 
-@pytest.mark.parametrize("text", ["R@10", "R@11=5", "R@10=high", "R@10=101", "days:R@10=5", "R@10=nan"])
+def test_what_was_not_measured_passes_no_gate(file: Path) -> None:
+    """A gate about another set fails with its name, so that a forgotten set cannot pass."""
+    assert failures([parse_gate("beam:R@10=56")], [_report(file)]) == [
+        "beam turns R@10 was not measured, the gate is 56"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["R@10", "R@11=5", "R@10=high", "R@10=101", "days:R@10=5", "R@10=nan", "beam:days:R@10=5"]
+)
 def test_a_bad_gate_is_refused(text: str) -> None:
     """What names no metric, no level or no percentage is an error before anything runs."""
     with pytest.raises(ClientInvalidInputError):
