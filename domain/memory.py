@@ -192,10 +192,14 @@ class Memory(Aggregate):
         self.emit(event, context, key_scope=memory_key_scope(version.written))
         return True
 
+    def is_unjudged(self, memory: str, now: datetime) -> bool:
+        """Whether a version is live and was not held against older memories yet."""
+        return memory not in self._judged and self.find(memory).live_at(now)
+
     def judge(self, event: MemoryJudged, context: Context) -> bool:
         """Record what was found when this version was held against older memories; once for each version."""
         version = self.find(event.memory)
-        if event.memory in self._judged or not version.live_at(context.now):
+        if event.memory in self._judged:
             return False
         self.emit(event, context, key_scope=memory_key_scope(version.written))
         return True

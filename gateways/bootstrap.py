@@ -41,11 +41,13 @@ from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
+from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.service import Service
+from gateways.service.thinking import Thinking
 from projections.directory import Directory
 
 __all__ = ["Runtime", "authorization", "running", "serve", "tls_of"]
@@ -77,11 +79,13 @@ async def running(
     bind: str = _LOOPBACK,
     tls: Tls | None = None,
     tls_ca: Path | None = None,
+    models: Models | None = None,
 ) -> AsyncIterator[Runtime]:
     """Run the service on a data directory until the context ends.
 
     Without ``nats`` an embedded server is started on the loopback interface, or on ``bind`` with ``tls``; ``tls_ca``
-    is what a server of one's own is trusted by. Raises AlreadyRunningError
+    is what a server of one's own is trusted by. ``models`` think about what is written, where the settings say so; by
+    default those that need no network. Raises AlreadyRunningError
     when another process serves the directory or the port is taken, MismatchError when the streams are
     not configured as they must be.
     """
@@ -111,7 +115,8 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        tasks = _start_workers(stack, core, service)
+        thinking = Thinking(core, models) if settings.thinking and models is not None else None
+        tasks = _start_workers(stack, core, service, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -198,14 +203,17 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
     directory.incarnation = state.incarnation
 
 
-def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[asyncio.Task[None]]:
+def _start_workers(
+    stack: AsyncExitStack, core: Core, service: Service, thinking: Thinking | None
+) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
             core.worker.wake(profile)
 
     core.reader.listeners.append(wake)
-    for record in core.directory.profiles():
-        core.worker.wake(record.name)
+    names = [record.name for record in core.directory.profiles()]
+    for name in names:
+        core.worker.wake(name)
     stack.push_async_callback(service.accesses.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
@@ -213,6 +221,11 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
         "embedding": core.worker.run(),
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
     }
+    if thinking is not None:
+        core.thinking = thinking
+        core.reader.listeners.append(thinking.wake)
+        thinking.wake_all(names)
+        work |= thinking.work()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
@@ -339,7 +352,8 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    return not runtime.api.active and core.worker.idle and core.rebuilds.idle and quiet > settings.idle_seconds
+    working = not (core.worker.idle and core.rebuilds.idle and (core.thinking is None or core.thinking.idle))
+    return not (runtime.api.active or working) and quiet > settings.idle_seconds
 
 
 def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 from eventsourcing.application import Application
@@ -28,7 +28,7 @@ from gateways.service.rebuilding import Rebuilds
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
-__all__ = ["Caller", "Core", "counts_of"]
+__all__ = ["Caller", "Core", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -66,6 +66,20 @@ class Caller(msgspec.Struct, frozen=True):
         return Context(actor=Actor(self.principal, self.type), now=datetime.now(UTC))
 
 
+class Thinks(Protocol):
+    """What reads conversations for memories and judges those, after a write was acknowledged."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being thought about."""
+
+    async def settle(self, profile: OpenProfile, position: int, *, session: str = "") -> None:
+        """Wait until what was written up to a position is thought through; UnavailableError when it takes too long."""
+
+    async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
+        """Read again what could not be read; returns how many stretches, and why some failed once more."""
+
+
 class Core:
     """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
 
@@ -94,6 +108,8 @@ class Core:
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.rebuilds = rebuilds
+        #: None where conversations are only kept
+        self.thinking: Thinks | None = None
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()
@@ -129,6 +145,13 @@ class Core:
                 expected=str(position),
                 found=str(self.complete(profile)),
             )
+
+    async def settle(self, profile: OpenProfile, position: int, *, session: str = "") -> None:
+        """Wait until what was written up to ``position`` is embedded, read for memories (a session's) and judged."""
+        if self.thinking is None:
+            await self.wait_for(profile, position, "complete")
+        else:
+            await self.thinking.settle(profile, position, session=session)
 
     def applied(self, profile: OpenProfile) -> int:
         """Return the position up to which a profile's views hold everything."""

@@ -9,20 +9,19 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
-import structlog
 
 from domain.envelope import Actor, Envelope
-from domain.errors import ConflictError, UmbrielError
+from domain.errors import ConflictError
 from domain.events import EmbeddingComputed, EmbeddingFailed, Event
 from domain.ids import originator_id
 from domain.ports import Embedded, Embedder
 from gateways.service.events import EventReader
 from gateways.service.profiles import OpenProfile, Profiles
+from gateways.service.rounds import ProfileQueue
 from projections.ledger import Pending
 
 __all__ = ["EmbeddingWorker", "Retried"]
 
-_log = structlog.get_logger(__name__)
 _WORKER = Actor("embedding-worker", "service")
 _RETRIED_AT_ONCE = 10_000
 
@@ -47,36 +46,21 @@ class EmbeddingWorker:
         self._profiles = profiles
         self._embedder = embedder
         self._batch = batch
-        self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._queued: set[str] = set()
+        self._queue = ProfileQueue("embedding")
         self._written: dict[str, set[str]] = {}
-        self.retry_seconds = 1.0
 
     def wake(self, profile: str) -> None:
         """Look at a profile's pending texts soon."""
-        if profile not in self._queued:
-            self._queued.add(profile)
-            self._queue.put_nowait(profile)
+        self._queue.wake(profile)
 
     @property
     def idle(self) -> bool:
         """Whether no profile is waiting for the worker."""
-        return not self._queued
+        return self._queue.idle
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            profile = await self._queue.get()
-            try:
-                more = await self._work(profile)
-            except (UmbrielError, OSError) as error:
-                # Later, and not here: the other profiles do not wait for one that fails.
-                _log.warning("embedding_delayed", profile=profile, reason=str(error))
-                asyncio.get_running_loop().call_later(self.retry_seconds, self.wake, profile)
-                more = False
-            self._queued.discard(profile)
-            if more:
-                self.wake(profile)
+        await self._queue.run(self._work)
 
     async def _work(self, name: str) -> bool:
         async with self._profiles.use(name) as profile:

@@ -59,7 +59,7 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     position = max(attached, *(outcome.position for outcome in outcomes))
     if request.wait:
         async with core.profiles.use(profile) as opened:
-            await core.wait_for(opened, position, "complete")
+            await core.settle(opened, position, session=session)
     show = core.positions.show
     return IngestReply(
         session=session,

@@ -44,7 +44,7 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
         position = await core.events.log.last_position()
     if request.wait:
         async with core.profiles.use(profile) as opened:
-            await core.wait_for(opened, position, "complete")
+            await core.settle(opened, position)
     return RememberReply(
         memory=show_version(version, position=core.positions.show(position)),
         outcome=decided.outcome,

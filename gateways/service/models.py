@@ -58,6 +58,11 @@ class Models:
         """Return what holds this profile's memories against each other."""
         return self._first(self._judges, profile, "memories", flow.memories)
 
+    @property
+    def local_judge(self) -> Judge:
+        """The judge that is always there."""
+        return self._judges[-1].value
+
     def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, allowed: Reaches) -> T:
         for one in provided:
             if may_go(allowed, one.reaches):

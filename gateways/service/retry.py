@@ -13,7 +13,7 @@ _REASONS = 20
 
 
 async def retry(core: Core, profile: str) -> RetryReply:
-    """Let stopped views go on, then embed again what could not be embedded; returns when both are done."""
+    """Let stopped views go on, then embed and read again what could not be; returns when all is done."""
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -21,13 +21,15 @@ async def retry(core: Core, profile: str) -> RetryReply:
     async with core.profiles.use(profile) as opened:
         done = await core.worker.retry(opened)
         core.worker.wake(profile)
+        read, why = await core.thinking.retry(opened) if core.thinking is not None else (0, ())
         position = await core.events.log.last_position()
         await core.reader.wait_until(lambda: core.reader.passed >= position, core.settings.wait_seconds)
         return RetryReply(
             tried=done.tried,
             computed=done.computed,
             position=core.positions.show(position),
-            reasons=tuple(dict.fromkeys(done.reasons))[:_REASONS],
+            read=read,
+            reasons=tuple(dict.fromkeys((*done.reasons, *why)))[:_REASONS],
             restarted=tuple(restarted),
             stopped=dict(opened.views.stopped),
         )

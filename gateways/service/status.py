@@ -18,6 +18,7 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
 from projections.directory import ProfileCounts
 from projections.generations import View
+from projections.ledger import ThinkingCounts
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus, WorkItem
 
 __all__ = ["SERVICE", "profiles", "status"]
@@ -58,6 +59,9 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         views_bytes=sum(one.bytes for one in counts.values()),
         resident_bytes=sum(one.resident for one in opened.values()),
         work=work[:_LISTED_IN_ALL],
+        unread=sum(one.thinking.unread for one in opened.values()),
+        unjudged=sum(one.thinking.unjudged for one in opened.values()),
+        unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
     )
 
@@ -69,6 +73,7 @@ class _Open(msgspec.Struct, frozen=True):
     complete: int
     resident: int
     work: list[WorkItem]
+    thinking: ThinkingCounts
 
 
 async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts], dict[str, _Open]]:
@@ -87,13 +92,25 @@ async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts],
 
 def _look(core: Core, opened: OpenProfile) -> _Open:
     counts = counts_of(opened)
-    return _Open(counts, core.complete(opened), opened.views.vectors.resident_bytes, _work(core, opened, counts))
+    work, resident = _work(core, opened, counts), opened.views.vectors.resident_bytes
+    return _Open(counts, core.complete(opened), resident, work, _thinking(opened))
+
+
+def _thinking(opened: OpenProfile) -> ThinkingCounts:
+    """Return what is still to be thought about in a profile, without what its settings say is not."""
+    ledger, settings = opened.views.ledger, opened.views.ledger.settings()
+    counts = ledger.thinking(now=datetime.now(UTC))
+    return msgspec.structs.replace(
+        counts,
+        unread=counts.unread if settings.extraction.enabled else 0,
+        unjudged=counts.unjudged if settings.verifier.enabled else 0,
+    )
 
 
 async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
     show, views = core.positions.show, opened.views
     base, counts = await _base(core), await core.in_thread(lambda: counts_of(opened))
-    resident = views.vectors.resident_bytes
+    resident, thinking = views.vectors.resident_bytes, await core.in_thread(lambda: _thinking(opened))
     return msgspec.structs.replace(
         base,
         applied=show(core.applied(opened)),
@@ -118,6 +135,9 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         resident_bytes=resident,
         work=await core.in_thread(lambda: _work(core, opened, counts)),
         rebuild=await rebuild_status(core, opened.name),
+        unread=thinking.unread,
+        unjudged=thinking.unjudged,
+        unreadable=thinking.failed,
     )
 
 
@@ -169,6 +189,16 @@ def _work(core: Core, opened: OpenProfile, counts: ProfileCounts) -> list[WorkIt
             )
             for one in (views.ledger.pending_embeddings(_LISTED, state=state) if count else [])
         ]
+    items += [
+        WorkItem(
+            profile=opened.name,
+            state="failed",
+            work=f"extraction {one.id}",
+            position=show(one.position),
+            reason=one.reason,
+        )
+        for one in views.ledger.failed_extractions(_LISTED)
+    ]
     return items
 
 

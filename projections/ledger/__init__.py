@@ -19,6 +19,10 @@ from projections.ledger.records import (
     MessageRecord,
     Page,
     Pending,
+    RefusalRecord,
+    ThinkingCounts,
+    UnreadSession,
+    UsageRecord,
 )
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.view import Ledger, model_of

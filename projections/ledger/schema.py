@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -104,6 +104,7 @@ CREATE INDEX IF NOT EXISTS memories_key ON memories (folded_key, position) WHERE
 
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
+CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';
 
 -- Statements a person rejected, by their skeleton and scope, until a person brings them back.
 CREATE TABLE IF NOT EXISTS rejections (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from domain.text import fold_content, skeleton
 from domain.transcript import KnownKey
 from projections.ledger import rows
 from projections.ledger.records import (
@@ -114,6 +115,18 @@ class ThinkingQueries:
         with self._store.read() as db:
             return [rows.memory(row) for row in db.execute(sql, (micros(now), limit)).fetchall()]
 
+    def waiting(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these items still wait for their vectors."""
+        sql = "SELECT id FROM items WHERE waiting = 1 AND id IN (SELECT value FROM json_each(?))"
+        with self._store.read() as db:
+            return frozenset(row[0] for row in db.execute(sql, (rows.array(ids),)).fetchall())
+
+    def is_judged(self, position: int, *, now: datetime) -> bool:
+        """Whether every live memory written up to a position was held against older ones."""
+        sql = f"SELECT 1 FROM memories m WHERE {_UNJUDGED} AND m.position <= ? LIMIT 1"
+        with self._store.read() as db:
+            return db.execute(sql, (micros(now), position)).fetchone() is None
+
     def thinking(self, *, now: datetime) -> ThinkingCounts:
         """Return how much is still to be thought about."""
         with self._store.read() as db:
@@ -130,6 +143,19 @@ class ThinkingQueries:
         with self._store.read() as db:
             found = db.execute(sql, (rows.array(skeletons), rows.array(named), None in scopes)).fetchall()
         return dict(found)
+
+    def stated(self, texts: Sequence[str], scope: str | None, *, now: datetime) -> dict[str, str]:
+        """Return which of these texts a live fact or instruction of the scope states already: text to memory id."""
+        sql = (
+            "SELECT m.id, m.text FROM memories m WHERE m.status = 'live' AND m.scope IS ?"
+            " AND m.kind IN ('fact', 'instruction') AND m.skeleton IN (SELECT value FROM json_each(?))"
+            " AND (m.expires_at IS NULL OR m.expires_at > ?) ORDER BY m.position DESC"
+        )
+        with self._store.read() as db:
+            found = db.execute(sql, (scope, rows.array(skeleton(text) for text in texts), micros(now))).fetchall()
+        # A skeleton folds more than what makes two statements equal.
+        known = {fold_content(text): memory for memory, text in found}
+        return {text: known[fold_content(text)] for text in texts if fold_content(text) in known}
 
     def known_keys(self, scope: str | None, *, now: datetime, limit: int = 100) -> list[KnownKey]:
         """Return the topic keys in use in a scope with what they say, the newest first."""

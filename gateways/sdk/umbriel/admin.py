@@ -91,11 +91,15 @@ class RetryRequest(Request, frozen=True):
 
 
 class RetryReply(Reply, frozen=True):
-    """Embeddings tried again, how many came this time and why others did not; views that had stopped or still do."""
+    """Embeddings tried again, how many came this time, stretches of conversation ``read`` again, and why others failed.
+
+    ``restarted`` names views that had stopped, ``stopped`` those that still do.
+    """
 
     tried: int
     computed: int
     position: str
+    read: int = 0
     reasons: tuple[str, ...] = ()
     restarted: tuple[str, ...] = ()
     stopped: dict[str, str] = msgspec.field(default_factory=dict)

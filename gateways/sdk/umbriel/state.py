@@ -71,7 +71,9 @@ class StatusReply(Reply, frozen=True):
 
     ``lag_events`` counts events of the log that the views have not passed, ``lag_seconds`` is the age of the oldest
     of them; ``work`` lists the first pieces of what is outstanding. Bytes are on disk, but ``resident_bytes`` (an
-    estimate: vectors of open profiles in memory). ``commit_seconds`` is what the last commit took.
+    estimate: vectors of open profiles in memory). ``commit_seconds`` is what the last commit took. ``unread`` messages
+    are still to be read for memories and ``unjudged`` memories to be held against older ones; ``unreadable`` stretches
+    of conversation could not be read. These three count open profiles.
     """
 
     version: str
@@ -96,6 +98,9 @@ class StatusReply(Reply, frozen=True):
     #: the profile's last rebuild, when there was one
     rebuild: RebuildReply | None = None
     refused: int = 0
+    unread: int = 0
+    unjudged: int = 0
+    unreadable: int = 0
 
 
 class RebuildRequest(Request, frozen=True):

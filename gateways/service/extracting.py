@@ -1,0 +1,181 @@
+"""The extraction worker: what was said is read for memories after it was acknowledged, each stretch once.
+
+What is to be read follows from the ledger, so a crash loses nothing. What an extractor found and the memories that
+follow from it are appended in one step: either all of it happened or nothing, and whoever comes second finds it done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+from domain.errors import UmbrielError
+from domain.transcript import Found
+from gateways.extraction.windows import window_of
+from gateways.service.context import Core
+from gateways.service.models import Models
+from gateways.service.profiles import OpenProfile
+from gateways.service.recording import Outcome, failed_work, record, record_failure
+from gateways.service.rounds import ProfileQueue
+from gateways.service.stretches import Stretch, due_in, stretch_of, stretch_of_messages
+from projections.ledger import ExtractionRecord, UnreadSession
+
+__all__ = ["ExtractionWorker"]
+
+_log = structlog.get_logger(__name__)
+_RETRIED_AT_ONCE = 1_000
+
+
+class ExtractionWorker:
+    """Reads the conversations of the profiles it is told about."""
+
+    def __init__(self, core: Core, models: Models) -> None:
+        self._core = core
+        self._models = models
+        self._limits = core.settings.extraction
+        self._queue = ProfileQueue("extraction")
+        self._hurried: dict[str, set[str]] = {}
+        self._tries: dict[str, int] = {}
+        self._not_before: dict[str, float] = {}
+
+    def wake(self, profile: str) -> None:
+        """Look at a profile's unread messages soon."""
+        self._queue.wake(profile)
+
+    def hurry(self, profile: str, session: str) -> None:
+        """Read what a session holds now, without waiting for an answer in it."""
+        self._hurried.setdefault(profile, set()).add(session)
+        self._queue.wake(profile)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits to be read."""
+        return self._queue.idle
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            await self._queue.run(self._work, parallel=self._limits.profiles)
+        finally:
+            self._queue.close()
+
+    async def _work(self, name: str) -> bool:
+        for session in await self._due(name):
+            await self._read_session(name, session)
+        return False
+
+    async def _read_session(self, name: str, session: UnreadSession) -> None:
+        # Lent anew for each: a rebuild that has ended waits until nobody uses the views it replaces.
+        async with self._core.profiles.use(name) as profile:
+            ledger = profile.views.ledger
+            stretch = await self._core.in_thread(lambda: stretch_of(ledger, session.session, self._limits))
+            if stretch is None or self._must_wait(name, stretch):
+                return
+            await self._try(profile, stretch)
+            if session.messages > len(stretch.messages):
+                self._queue.wake(name)  # more of it than fits one stretch
+
+    async def _due(self, name: str) -> list[UnreadSession]:
+        """Return the sessions that are to be read now; the profile is looked at again when others are."""
+        async with self._core.profiles.use(name) as profile:
+            ledger = profile.views.ledger
+            settings = await self._core.in_thread(ledger.settings)
+            if "ledger" in profile.views.stopped or not settings.extraction.enabled:
+                return []
+            unread = await self._core.in_thread(ledger.unread_sessions)
+        hurried, due = self._hurried.pop(name, set()), []
+        for session in unread:
+            wait = 0.0 if session.session in hurried else due_in(session, datetime.now(UTC), self._limits)
+            if wait > 0:
+                self._queue.wake_later(name, wait)
+            else:
+                due.append(session)
+        return due
+
+    def _must_wait(self, name: str, stretch: Stretch) -> bool:
+        """Whether a stretch failed just now; if so, the profile is looked at again when its pause is over."""
+        left = self._not_before.get(stretch.id, 0.0) - asyncio.get_running_loop().time()
+        if left > 0:
+            self._queue.wake_later(name, left)
+        return left > 0
+
+    async def _try(self, profile: OpenProfile, stretch: Stretch) -> Outcome | None:
+        """Read a stretch. What may succeed later is tried again; what cannot, or failed too often, is on record."""
+        tries = self._tries.get(stretch.id, 0) + 1
+        try:
+            outcome = await self.read(profile, stretch, tries=tries)
+        except UmbrielError as error:
+            if error.retryable and tries < self._limits.tries:
+                pause = self._limits.pause_seconds * 2 ** (tries - 1)
+                self._tries[stretch.id] = tries
+                self._not_before[stretch.id] = asyncio.get_running_loop().time() + pause
+                self._queue.wake_later(profile.name, pause)
+                _log.warning("extraction_delayed", profile=profile.name, extraction=stretch.id, tries=tries)
+                return None
+            outcome = await record_failure(self._core, profile, stretch, error, tries=tries, model=self._name(profile))
+            _log.warning("extraction_failed", profile=profile.name, extraction=stretch.id, reason=error.code)
+        self._tries.pop(stretch.id, None)
+        self._not_before.pop(stretch.id, None)
+        # The ledger knows what is read once the reader has come by.
+        position = outcome.position or await self._core.events.log.last_position()
+        await self._core.reader.wait_for(position, self._core.settings.wait_seconds)
+        return outcome
+
+    def _name(self, profile: OpenProfile) -> str:
+        return self._models.extractor(profile.name, profile.views.ledger.settings().data_flow).name
+
+    async def read(self, profile: OpenProfile, stretch: Stretch, *, tries: int = 1) -> Outcome:
+        """Read one stretch for memories and record what came of it; raises what the extractor raises."""
+        core, ledger = self._core, profile.views.ledger
+        settings = await core.in_thread(ledger.settings)
+        extractor = self._models.extractor(profile.name, settings.data_flow)
+        window = await core.in_thread(
+            lambda: window_of(
+                stretch.messages, stretch.before, source=stretch.source, contact=stretch.contact, limits=self._limits
+            )
+        )
+        found = Found()
+        if any(not line.context for line in window.lines):
+            now = datetime.now(UTC)
+            known = await core.in_thread(lambda: ledger.known_keys(stretch.contact, now=now))
+            found = await extractor.extract(window, known, profile=profile.name)
+        return await record(core, profile, stretch, window, found, model=extractor.name, tries=tries)
+
+    async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
+        """Read again what could not be read; returns how many stretches were tried and why some failed once more."""
+        ledger = profile.views.ledger
+        failed = await self._core.in_thread(lambda: ledger.failed_extractions(_RETRIED_AT_ONCE))
+        reasons = [await self._read_again(profile, one) for one in failed]
+        return sum(reason is not None for reason in reasons), [reason for reason in reasons if reason]
+
+    async def _read_again(self, profile: OpenProfile, failed: ExtractionRecord) -> str | None:
+        """Return why a stretch failed once more, empty when it did not, None when there is nothing left of it."""
+        stretch = await self._failed_stretch(profile, failed)
+        if stretch is None:
+            return None
+        tries = failed.tries + 1
+        try:
+            await self.read(profile, stretch, tries=tries)
+        except UmbrielError as error:
+            await record_failure(self._core, profile, stretch, error, tries=tries, model=self._name(profile))
+            return str(error)
+        return ""
+
+    async def _failed_stretch(self, profile: OpenProfile, failed: ExtractionRecord) -> Stretch | None:
+        work = await failed_work(self._core, profile, failed.id)
+        if work is None:
+            return None
+        ledger = profile.views.ledger
+
+        def stretch() -> Stretch | None:
+            by_id = ledger.messages(work.messages)
+            messages = [by_id[id_] for id_ in work.messages if id_ in by_id and not by_id[id_].forgotten]
+            return stretch_of_messages(ledger, messages, work.source, self._limits) if messages else None
+
+        found = await self._core.in_thread(stretch)
+        # The same work, even where some of its messages were forgotten meanwhile.
+        return None if found is None else msgspec.structs.replace(found, id=failed.id)

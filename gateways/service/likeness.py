@@ -1,0 +1,51 @@
+"""Which older memories a new one is held against: live, of its scope and kind, and like it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from domain.indexing import contact_token
+from domain.settings import VerifierLimits
+from projections.ledger import Ledger, MemoryRecord
+from projections.vectors import VectorView
+
+__all__ = ["Alike", "alike"]
+
+#: items asked for at first, and how much more each time too few of them count
+_FIRST, _GROWTH = 16, 4
+
+
+class Alike(msgspec.Struct, frozen=True):
+    """An older memory and its cosine to the new one, in [-1, 1]."""
+
+    memory: MemoryRecord
+    cosine: float
+
+
+def alike(ledger: Ledger, vectors: VectorView, memory: MemoryRecord, limits: VerifierLimits) -> list[Alike]:
+    """Return up to ``limits.candidates`` memories older than this one, the most alike first; it has its vectors."""
+    vector = vectors.vector_of(memory.id)
+    if vector is None:
+        return []
+    kinds, scopes = frozenset({memory.kind}), frozenset({contact_token(memory.scope)})
+    asked = _FIRST
+    while True:
+        hits = vectors.search(vector, asked, kinds=kinds, scopes=scopes)
+        near = {hit.id: hit.score for hit in hits if hit.score >= limits.cosine and hit.id != memory.id}
+        found = _older(ledger.memories(list(near)), memory, near)
+        everything = len(hits) < asked or hits[-1].score < limits.cosine
+        if len(found) >= limits.candidates or everything:
+            return found[: limits.candidates]
+        asked *= _GROWTH
+
+
+def _older(records: dict[str, MemoryRecord], memory: MemoryRecord, near: dict[str, float]) -> list[Alike]:
+    now = datetime.now(UTC)
+    found = [
+        Alike(record, near[record.id])
+        for record in records.values()
+        if record.position < memory.position and record.address != memory.address and record.status_at(now) == "live"
+    ]
+    return sorted(found, key=lambda one: (-one.cosine, -one.memory.position))

@@ -1,0 +1,90 @@
+"""Which profiles a worker still has to look at, and the loop that looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from domain.errors import UmbrielError
+
+__all__ = ["ProfileQueue"]
+
+_log = structlog.get_logger(__name__)
+
+
+class ProfileQueue:
+    """Profiles in the order they were woken, each at most once, and never in the hands of two workers.
+
+    A profile woken while it is worked on is looked at once more afterwards: what came too late for the look under way
+    is not forgotten.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._ready: asyncio.Queue[str] = asyncio.Queue()
+        self._waiting: set[str] = set()
+        self._working: set[str] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.retry_seconds = 1.0
+
+    def wake(self, profile: str) -> None:
+        """Look at a profile soon."""
+        if profile in self._waiting:
+            return
+        self._waiting.add(profile)
+        if profile not in self._working:
+            self._ready.put_nowait(profile)
+
+    def wake_later(self, profile: str, seconds: float) -> None:
+        """Look at a profile after some seconds, or earlier where it is to be woken earlier anyway."""
+        loop = asyncio.get_running_loop()
+        known = self._timers.get(profile)
+        if known is not None:
+            if known.when() <= loop.time() + seconds:
+                return
+            known.cancel()
+        self._timers[profile] = loop.call_later(seconds, self._wake_in_time, profile)
+
+    def _wake_in_time(self, profile: str) -> None:
+        del self._timers[profile]
+        self.wake(profile)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no profile is waiting, now or later, or being worked on."""
+        return not (self._waiting or self._working or self._timers)
+
+    async def run(self, work: Callable[[str], Awaitable[bool]], *, parallel: int = 1) -> None:
+        """Work on profiles until cancelled, ``parallel`` of them at once; ``work`` returns whether there is more.
+
+        One that fails is looked at again later; the others do not wait for it.
+        """
+        async with asyncio.TaskGroup() as group:
+            for _ in range(parallel):
+                group.create_task(self._run(work))
+
+    async def _run(self, work: Callable[[str], Awaitable[bool]]) -> None:
+        while True:
+            profile = await self._ready.get()
+            self._waiting.discard(profile)
+            self._working.add(profile)
+            more = False
+            try:
+                more = await work(profile)
+            except (UmbrielError, OSError) as error:
+                _log.warning(f"{self._name}_delayed", profile=profile, reason=str(error))
+                self.wake_later(profile, self.retry_seconds)
+            finally:
+                self._working.discard(profile)
+            if profile in self._waiting:
+                self._ready.put_nowait(profile)
+            elif more:
+                self.wake(profile)
+
+    def close(self) -> None:
+        """Forget what was to be looked at later."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
