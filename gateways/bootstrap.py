@@ -115,12 +115,18 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
+        models = models or local_models()
         thinking = Thinking(core, models) if settings.thinking and models is not None else None
         tasks = _start_workers(stack, core, service, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
+
+
+def local_models() -> Models | None:
+    """Return the models that need no network."""
+    return None
 
 
 def _raise_file_limit() -> None:

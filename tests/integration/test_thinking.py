@@ -1,0 +1,306 @@
+"""Reading for memories and judging them in a running service, with models whose answers are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from domain.grants import Grant, Principal
+from domain.ids import split_memory_id
+from domain.memory import Memory
+from domain.settings import ExtractionLimits, Settings, VerifierLimits
+from gateways import bootstrap
+from gateways.bootstrap import Runtime
+from gateways.service.aggregates import change
+from gateways.service.context import Caller, Core
+from gateways.service.service import VERBS
+from tests.cheap import CheapEmbedder
+from tests.thinkers import NoteExtractor, WordJudge, thinkers
+
+AGENT = Principal("local-agent", "agent", (Grant("*", "admin"),))
+PERSON = Principal("local", "person", (Grant("*", "admin"),))
+QUICK = Settings(
+    extraction=ExtractionLimits(idle_seconds=0.2, pause_seconds=0.05, tries=3),
+    verifier=VerifierLimits(pause_seconds=0.05, tries=3),
+    wait_seconds=20.0,
+)
+
+
+class World:
+    """A running service with its models."""
+
+    def __init__(self, runtime: Runtime, extractor: NoteExtractor, judge: WordJudge) -> None:
+        self.runtime, self.extractor, self.judge = runtime, extractor, judge
+
+    async def call(self, verb: str, principal: Principal = AGENT, **fields: Any) -> Any:
+        """Ask the service, and read the reply as its client would."""
+        reply = await self.runtime.service.call(verb, principal, "p", msgspec.json.encode(fields))
+        return msgspec.json.decode(msgspec.json.encode(reply), type=VERBS[verb].reply)
+
+    async def say(self, *lines: str, session: str = "s", **fields: Any) -> Any:
+        """Let a user say these lines, and wait until all is thought through."""
+        messages = [{"role": "user", "content": line} for line in lines]
+        return await self.call("ingest", messages=messages, session=session, wait=True, **fields)
+
+    async def texts(self, status: str = "live", **fields: Any) -> list[str]:
+        """Return what the memories say, newest first."""
+        return [one.text for one in (await self.call("list", status=status, **fields)).entries]
+
+    async def topics(self) -> list[str]:
+        """Return the topics of all events of the profile, oldest first."""
+        return [one.topic for one in (await self.call("feed", limit=1_000)).events]
+
+
+@asynccontextmanager
+async def world(data: Path, settings: Settings = QUICK) -> AsyncIterator[World]:
+    """A service on ``data`` that thinks with models of the test."""
+    extractor, judge = NoteExtractor(), WordJudge()
+    models = thinkers(extractor, judge)
+    async with bootstrap.running(data, settings=settings, embedder=CheapEmbedder(), models=models) as runtime:
+        yield World(runtime, extractor, judge)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[World]:
+    """A running world."""
+    async with world(tmp_path / "data") as started:
+        yield started
+
+
+async def until(condition: Any, seconds: float = 15.0) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 -- what is waited for is seen from outside
+            await asyncio.sleep(0.05)
+
+
+async def test_what_was_said_becomes_a_memory_with_its_source(here: World) -> None:
+    """A note of a user is a memory of the session's contact, of low confidence, and names its line and its model."""
+    said = await here.say("good morning", "note home = Ana lives in Porto", contact="ana")
+    (memory,) = (await here.call("list", contact="ana")).entries
+    assert (memory.text, memory.key, memory.source, memory.confidence) == ("Ana lives in Porto", "home", "turn", 0.5)
+    assert memory.sources == [said.outcomes[1].id]
+    why = await here.call("why", id=memory.id)
+    assert why.sources[0].text == "note home = Ana lives in Porto"
+    assert memory.author == "extraction-worker"
+    assert memory.author_type == "service"
+
+
+async def test_an_answer_starts_the_reading_and_silence_does_too(here: World) -> None:
+    """Without anybody waiting, an answered turn is read at once and an unanswered one after the idle time."""
+    turn = [{"role": "user", "content": "note a = One"}, {"role": "assistant", "content": "noted"}]
+    await here.call("ingest", messages=turn, session="answered")
+    await here.call("ingest", messages=[{"role": "user", "content": "note b = Two"}], session="silent")
+
+    async def both() -> bool:
+        return sorted(await here.texts()) == ["One", "Two"]
+
+    await until(both)
+
+
+async def test_reading_again_writes_nothing(here: World) -> None:
+    """The same conversation ingested twice is read once; the log gains nothing."""
+    await here.say("note a = One", "note b = Two")
+    before = await here.topics()
+    await here.say("note a = One", "note b = Two")
+    assert await here.topics() == before
+    assert before.count("extraction.completed") == 1
+
+
+async def test_an_empty_stretch_is_read_and_leaves_no_memory(here: World) -> None:
+    """Only recalled text, a system prompt and long tool output: nothing is asked of the extractor, and it is done."""
+    messages = [
+        {"role": "system", "content": "note a = You are an assistant"},
+        {"role": "tool", "content": "note b = " + "x" * 5_000},
+    ]
+    await here.call("ingest", messages=messages, session="s", wait=True)
+    assert here.extractor.windows == []
+    assert await here.texts() == []
+    assert (await here.call("status")).unread == 0
+
+
+async def test_a_failure_is_tried_again_and_then_on_record(here: World) -> None:
+    """A model that comes back is asked again; one that stays away leaves failed work that a retry makes good."""
+    await here.say("fail 1", "note a = One")
+    assert await here.texts() == ["One"]
+    assert here.extractor.read["fail 1"] == 2
+    await here.say("fail 4", "note b = Two", session="t")
+    status = await here.call("status")
+    assert (status.unread, status.unreadable) == (0, 1)
+    assert [work.state for work in status.work] == ["failed"]
+    assert "does not answer" in status.work[0].reason
+    assert (await here.call("retry")).read == 1
+    assert (await here.call("status")).unreadable == 1
+    assert (await here.call("retry")).read == 1
+    assert sorted(await here.texts()) == ["One", "Two"]
+    assert (await here.call("status")).unreadable == 0
+
+
+async def test_what_a_model_declines_fails_at_once_and_holds_nothing_up(here: World) -> None:
+    """A refusal is not tried again; the next stretch of the session is read."""
+    await here.say("decline")
+    assert here.extractor.read["decline"] == 1
+    await here.say("note a = One")
+    assert await here.texts() == ["One"]
+    assert (await here.topics()).count("extraction.failed") == 1
+
+
+async def test_rejected_statements_stay_out(here: World) -> None:
+    """What a person rejected is not written again by reading, at any address of its scope; other scopes keep theirs."""
+    await here.say("note home = Ana lives in Porto")
+    (memory,) = (await here.call("list")).entries
+    await _reject(here.runtime.service.core, memory.id)
+    await here.say("note home = Ana  lives in PORTO.", "note town = Аna lives in Porto", "note x = Else", session="t")
+    assert await here.texts() == ["Else"]
+    await here.say("note home = Ana lives in Porto", session="u", contact="ana")
+    assert await here.texts(contact="ana") == ["Ana lives in Porto", "Else"]
+
+
+async def _reject(core: Core, memory: str) -> None:
+    caller = Caller("local", "person")
+    subject = await core.events.subject_id("p", "memory", split_memory_id(memory)[0])
+    _, position = await change(core, Memory, subject, lambda one: one.reject(memory, caller.context()))
+    await core.reader.wait_for(position, 10)
+
+
+async def test_a_message_forgotten_before_it_is_read_leaves_nothing(tmp_path: Path) -> None:
+    """What is forgotten while it waits to be read is never read."""
+    settings = msgspec.structs.replace(QUICK, extraction=ExtractionLimits(idle_seconds=3_600))
+    async with world(tmp_path / "data", settings) as here:
+        said = await here.call("ingest", messages=[{"role": "user", "content": "note a = Secret"}], session="s")
+        await here.call("forget", id=said.outcomes[0].id)
+        await here.say("note b = Else")
+        assert await here.texts() == ["Else"]
+        assert here.extractor.read["note a = Secret"] == 0
+
+
+async def test_a_restart_reads_what_was_left(tmp_path: Path) -> None:
+    """Messages whose time had not come when the service ended are read by the next one."""
+    waiting = msgspec.structs.replace(QUICK, extraction=ExtractionLimits(idle_seconds=3_600))
+    async with world(tmp_path / "data", waiting) as here:
+        await here.call("ingest", messages=[{"role": "user", "content": "note a = One"}], session="s")
+    async with world(tmp_path / "data") as here:
+
+        async def read() -> bool:
+            return await here.texts() == ["One"]
+
+        await until(read)
+
+
+async def test_what_is_switched_off_waits(here: World) -> None:
+    """A profile that is not to be read is not, and reading begins when it is switched on."""
+    await here.call("settings", changes={"extraction.enabled": False})
+    await here.say("note a = One")
+    assert await here.texts() == []
+    assert (await here.call("status")).unread == 0
+    await here.call("settings", changes={"extraction.enabled": True})
+
+    async def read() -> bool:
+        return await here.texts() == ["One"]
+
+    await until(read)
+
+
+async def test_forty_turns_about_one_fact_leave_one_memory(here: World) -> None:
+    """Repeats are duplicates and changes supersede: one live memory with a history of what was said in between."""
+    towns = ("Porto", "porto", "Lisbon", "Porto")
+    for turn in range(40):
+        await here.say(f"note home = Ana lives in {towns[turn % 4]}", session=f"s{turn}")
+    assert await here.texts() == ["Ana lives in Porto"]
+    (memory,) = (await here.call("list")).entries
+    why = await here.call("why", id=memory.id)
+    assert len(why.versions) == 21
+    assert {version.status for version in why.versions[:-1]} == {"superseded"}
+
+
+async def test_the_judge_replaces_what_is_alike(here: World) -> None:
+    """A new memory that replaces an older one of its scope and kind supersedes it, with rule, probability and model."""
+    old = (await here.call("remember", content="Ana lives in Porto", wait=True)).memory.id
+    new = (await here.call("remember", content="Ana lives in Lisbon now", wait=True)).memory.id
+    assert await here.texts() == ["Ana lives in Lisbon now"]
+    why = await here.call("why", id=old)
+    (ended,) = [event for event in why.events if event.topic == "memory.superseded"]
+    assert (ended.detail["by"], ended.detail["rule"]) == (new, "judge")
+    assert (ended.detail["probability"], ended.detail["model"]) == (0.9, "words-1")
+    (judged,) = [e for e in (await here.call("why", id=new)).events if e.topic == "memory.judged"]
+    assert judged.detail["candidates"][0]["decision"] == "superseded"
+
+
+async def test_a_contradiction_is_only_noted(here: World) -> None:
+    """What contradicts and does not replace leaves both live, and the older one says so."""
+    old = (await here.call("remember", content="Ana lives in Porto", wait=True)).memory.id
+    await here.call("remember", content="Ana lives not in Porto", wait=True)
+    assert len(await here.texts()) == 2
+    assert "memory.contradiction_noted" in [event.topic for event in (await here.call("why", id=old)).events]
+
+
+async def test_a_person_is_not_replaced_by_anybody_else(here: World) -> None:
+    """A person's statement stands against an agent's: one that says the same goes, one that contradicts is noted."""
+    await here.call("remember", PERSON, content="Ana lives in Porto", wait=True)
+    await here.call("remember", content="Ana lives in Porto now", wait=True)
+    assert await here.texts() == ["Ana lives in Porto"]
+    await here.call("remember", content="Ana lives not in Porto now", wait=True)
+    assert len(await here.texts()) == 2
+    await here.call("remember", PERSON, content="Ana lives in Porto by now now", wait=True)
+    assert "Ana lives in Porto" not in await here.texts()
+
+
+async def test_other_scopes_kinds_and_tasks_are_not_compared(here: World) -> None:
+    """Only live memories of the same scope and kind are held against a new one, and tasks never."""
+    await here.call("remember", content="Ana lives in Porto", contact="ana", wait=True)
+    await here.call("remember", content="Ana lives in Porto", kind="event", wait=True)
+    await here.call("remember", content="Ana lives in Porto now", wait=True)
+    await here.call("remember", content="Ana lives in Porto now", kind="task", session="s", wait=True)
+    assert here.judge.asked == []
+    assert (await here.call("status")).unjudged == 0
+
+
+async def test_a_silent_judge_is_replaced_by_the_local_one(here: World) -> None:
+    """After some tries the local judge decides, and the record says who did not answer."""
+    here.judge.fails = 100
+    await here.call("remember", content="Ana lives in Porto", wait=True)
+    new = (await here.call("remember", content="Ana lives in Lisbon now", wait=True)).memory.id
+    assert await here.texts() == ["Ana lives in Lisbon now"]
+    (judged,) = [e for e in (await here.call("why", id=new)).events if e.topic == "memory.judged"]
+    assert "did not answer" in judged.detail["reason"]
+
+
+async def test_what_was_said_earlier_does_not_replace_what_was_said_later(here: World) -> None:
+    """An old conversation that arrives late is judged as the earlier statement, whatever its place in the log."""
+    late = {"role": "user", "content": "note x = Ana lives in Lisbon now", "at": "2026-05-01T10:00:00Z"}
+    early = {"role": "user", "content": "note y = Ana lives in Porto", "at": "2024-05-01T10:00:00Z"}
+    await here.call("ingest", messages=[late], session="new", wait=True)
+    await here.call("ingest", messages=[early], session="old", wait=True)
+    assert [new.text for new, _ in here.judge.asked] == ["Ana lives in Lisbon now"]
+    assert await here.texts() == ["Ana lives in Lisbon now"]
+
+
+async def test_memories_written_at_once_are_judged_in_order(here: World) -> None:
+    """Many memories before the verifier has spoken: each is held against all older ones, and one stays."""
+    written = await asyncio.gather(
+        *(here.call("remember", content=f"Ana lives in flat {n} of the house now") for n in range(12))
+    )
+    last = max(written, key=lambda one: int(one.position.rpartition(":")[2]))
+    await here.say("done")
+
+    async def judged() -> bool:
+        return (await here.call("status")).unjudged == 0 and len(await here.texts()) == 1
+
+    await until(judged)
+    assert (await here.call("list")).entries[0].id == last.memory.id
+
+
+async def test_a_rebuild_asks_nobody(here: World) -> None:
+    """All views are made again from the log with the same memories, and no model is asked anything."""
+    await here.say("note a = Ana lives in Porto", "note b = Ana lives in Lisbon now", "decline me not")
+    before, read, asked = await here.texts("all"), len(here.extractor.windows), len(here.judge.asked)
+    await here.call("rebuild")
+    assert await here.texts("all") == before
+    assert len(here.extractor.windows) == read
+    assert len(here.judge.asked) == asked
