@@ -319,13 +319,14 @@ async def serve(
     bind: str = _LOOPBACK,
     tls: Tls | None = None,
     tls_ca: Path | None = None,
+    settings: Settings | None = None,
 ) -> None:
     """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    settings = Settings()
+    settings = settings or Settings()
     async with running(data, port=port, nats=nats, settings=settings, bind=bind, tls=tls, tls_ca=tls_ca) as runtime:
         endpoint = data / "endpoint.json"
         _publish_endpoint(endpoint, runtime.url, tls, tls_ca)

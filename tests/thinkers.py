@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from domain.errors import RefusedError, UnavailableError
 from domain.ports import Extractor, Judge, Opinion, Statement
@@ -60,7 +61,7 @@ class WordJudge:
     """Says that a statement with ``now`` replaces, and that one with ``not`` contradicts, what it is asked about."""
 
     name = "words-1"
-    rule = "judge"
+    rule: Literal["judge", "heuristic"] = "judge"
 
     def __init__(self) -> None:
         self.asked: list[tuple[Statement, Statement]] = []

@@ -39,6 +39,8 @@ def _show_status(reply: StatusReply) -> None:
         "last commit": committed,
         "pending": reply.pending,
         "failed": reply.failed,
+        "to be read": f"{reply.unread} messages, {reply.unreadable} stretches failed",
+        "to be judged": f"{reply.unjudged} memories",
         "views": f"{output.size(reply.views_bytes)} on disk, {output.size(reply.resident_bytes)} of vectors in memory",
         "profiles": f"{reply.profiles}, {reply.open_profiles} open",
     }
@@ -63,12 +65,13 @@ async def retry(session: Session) -> None:
         bar.add_task(f"trying again in {session.client.profile}", total=None)
         reply = await session.client.retry()
     session.show(reply, lambda: _show_retry(reply))
-    if reply.stopped or reply.computed < reply.tried:
+    if reply.stopped or reply.reasons:
         raise typer.Exit(1)
 
 
 def _show_retry(reply: RetryReply) -> None:
     output.say(f"Tried {reply.tried} embeddings again: {reply.computed} came, {reply.tried - reply.computed} did not.")
+    output.say(f"Read {reply.read} stretches of conversation again.")
     for reason in reply.reasons:
         output.say(f"  {reason}")
     if reply.restarted:

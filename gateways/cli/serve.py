@@ -30,8 +30,12 @@ def serve(
     tls_ca: Annotated[
         Path | None, typer.Option("--tls-ca", help="Authorities, PEM: the chain's, or that of the server at --nats.")
     ] = None,
+    thinking: Annotated[
+        bool, typer.Option("--thinking/--no-thinking", help="Read conversations for memories, and judge new memories.")
+    ] = True,
 ) -> None:
     """Run the service in the foreground, with its own NATS unless --nats is given."""
+    from domain.settings import Settings
     from gateways import bootstrap
 
     tls = bootstrap.tls_of(tls_cert, tls_key, tls_ca)
@@ -44,5 +48,6 @@ def serve(
             bind=bind,
             tls=tls,
             tls_ca=tls_ca,
+            settings=Settings(thinking=thinking),
         )
     )

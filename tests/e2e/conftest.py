@@ -15,8 +15,8 @@ _names = count(1)
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
-    """A running service."""
-    with ServiceProcess(tmp_path_factory.mktemp("service") / "data") as running:
+    """A running service that only keeps what it is told: nothing happens in it that a test did not ask for."""
+    with ServiceProcess(tmp_path_factory.mktemp("service") / "data", thinking=False) as running:
         yield running
 
 

@@ -22,8 +22,11 @@ _START_SECONDS = 40.0
 class ServiceProcess:
     """Runs ``umbriel serve --data DIR``; its nats-server is its child and is killed on its own too."""
 
-    def __init__(self, data: Path, module: tuple[str, ...] = ("gateways.cli", "serve")) -> None:
+    def __init__(
+        self, data: Path, module: tuple[str, ...] = ("gateways.cli", "serve"), *, thinking: bool = True
+    ) -> None:
         self.data = data
+        self._flags = () if thinking else ("--no-thinking",)
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -43,7 +46,7 @@ class ServiceProcess:
         self.data.mkdir(parents=True, exist_ok=True)
         with (self.data / "serve.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *self._module, "--data", str(self.data)],
+                [sys.executable, "-m", *self._module, "--data", str(self.data), *self._flags],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
