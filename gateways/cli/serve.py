@@ -17,6 +17,7 @@ def serve(
     data: Annotated[
         Path | None, typer.Option("--data", envvar="UMBRIEL_DATA", help="The data directory; made when missing.")
     ] = None,
+    *,
     port: Annotated[
         int | None, typer.Option("--port", min=1, max=65535, help="Port of the embedded NATS; a free one by default.")
     ] = None,
