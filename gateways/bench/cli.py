@@ -15,11 +15,14 @@ from gateways.bench import beam as beam_set
 from gateways.bench import locomo as locomo_set
 from gateways.bench import longmemeval as longmemeval_set
 from gateways.bench import show
+from gateways.bench.conversations import YieldReport, measure_yield
+from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
 from gateways.bench.place import Place
 from gateways.bench.report import Report, make_report
 from gateways.bench.run import Measured, Watcher, measure
 from gateways.bench.samples import Sample
+from gateways.extraction.offline import OfflineExtractor
 from umbriel import InvalidInputError, Umbriel
 
 __all__ = ["app"]
@@ -104,6 +107,39 @@ def retrieval(
     if failed := failures(gates, reports):
         sys.stderr.writelines(f"umbriel: gate failed: {line}\n" for line in failed)
         raise typer.Exit(1)
+
+
+@app.command()
+def extract(
+    labelled: Annotated[
+        Path | None, typer.Option("--set", metavar="FILE", help="Labelled lines; the set that ships when not given.")
+    ] = None,
+    locomo: Annotated[
+        Path | None, typer.Option("--locomo", metavar="FILE", help="Show what is found in a LoCoMo file instead.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N conversations.")] = None,
+    sample: Annotated[int, typer.Option("--sample", min=1, help="How many items of conversations to show.")] = 100,
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")] = False,
+) -> None:
+    """Measure how precise the extraction without a model is on labelled lines, or what it finds in conversations.
+
+    Lines that were written before anything was run on them are reported apart.
+    """
+    report: ExtractionReport | YieldReport
+    if locomo is not None:
+        samples = locomo_set.read_samples(locomo, limit=limit)
+        report = asyncio.run(measure_yield(OfflineExtractor(), samples, sample=sample))
+    else:
+        lines = read_labelled(labelled)
+        name = labelled.name if labelled is not None else "the set that ships"
+        report = asyncio.run(measure_extraction(OfflineExtractor(), lines, name))
+    if json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+    elif isinstance(report, ExtractionReport):
+        show.show_extraction(report)
+    else:
+        show.show_yield(report)
 
 
 async def _run(place: Place, tasks: list[_Task]) -> list[Report]:

@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gateways.bench.conversations import YieldReport
+from gateways.bench.extraction import ExtractionReport, Part
 from gateways.bench.metrics import NAMES
 from gateways.bench.report import TOTAL, Group, Report
 
-__all__ = ["note", "progress", "show"]
+__all__ = ["note", "progress", "show", "show_extraction", "show_yield"]
 
 _PIPE_WIDTH = 120
 _SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
@@ -20,12 +22,54 @@ _SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
 
 def show(report: Report) -> None:
     """Print a report: turns, sessions, and what it cost."""
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = _console()
     for level, metrics, groups in (("turns", NAMES, report.turns), ("sessions", _SESSION_METRICS, report.sessions)):
         if groups:
             console.print(_table(f"{report.benchmark} {level}, {report.file}, per cent", metrics, groups))
     for line in _lines(report):
         console.print(line)
+
+
+def show_extraction(report: ExtractionReport) -> None:
+    """Print a report on labelled lines: precision and recall by fact type, then what was wrong and what was missed."""
+    console = _console()
+    for part in report.parts:
+        console.print(_extraction_table(f"{report.extractor} on {report.file}, {part.name}, per cent", part))
+        console.print(
+            f"{part.lines} lines, {part.silent} of which state nothing; {part.items} items, "
+            f"{part.items_per_100:.1f} per 100 lines; {part.ms_per_line:.3f} ms per line"
+        )
+        for title, entries in (("wrong", part.wrong), ("missed", part.missed)):
+            for entry in entries:
+                console.print(f"{title}: {entry}")
+
+
+def show_yield(report: YieldReport) -> None:
+    """Print what was found in conversations without labels, and the sample."""
+    console = _console()
+    console.print(
+        f"{report.extractor}: {report.items} items in {report.lines} lines of {report.conversations} conversations, "
+        f"{report.items_per_100:.1f} per 100 lines; {report.ms_per_line:.3f} ms per line"
+    )
+    console.print(", ".join(f"{name} {count}" for name, count in report.by_type.items()))
+    for item in report.sample:
+        console.print(f"{item.fact_type}: {item.text}  <- {item.line}")
+
+
+def _extraction_table(title: str, part: Part) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    table.add_column("fact type", no_wrap=True)
+    for name in ("expected", "found", "right", "precision", "recall"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for score in part.scores:
+        shares = ("-" if share is None else f"{share:.1f}" for share in (score.precision, score.recall))
+        counts = (str(count) for count in (score.expected, score.found, score.right))
+        table.add_row(score.fact_type, *counts, *shares, style="bold" if score.fact_type == TOTAL else "")
+    return table
+
+
+def _console() -> Console:
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
 def progress() -> Progress:

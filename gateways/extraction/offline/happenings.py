@@ -1,0 +1,100 @@
+"""What happened or is going to happen on a day that is known."""
+
+from __future__ import annotations
+
+import re
+
+from gateways.extraction.offline import words
+from gateways.extraction.offline.grammar import Voice, they, with_dates, without_dates
+from gateways.extraction.offline.statements import Rule, Statement, rule
+
+__all__ = ["HAPPENINGS"]
+
+_PAST = """
+    went visited attended met moved started joined quit left bought sold adopted finished completed graduated
+    passed failed won lost ran hiked climbed cooked baked painted wrote read watched saw heard took gave got had
+    hosted organised organized celebrated married signed booked ordered received sent called flew drove
+    travelled traveled returned arrived performed played presented launched released shipped published submitted
+    applied interviewed hired planted built made created designed repaired fixed broke injured sprained donated
+    volunteered participated competed scored tried tasted camped swam surfed skied sang danced recorded
+    photographed enrolled registered signed_up picked_up dropped_off cleaned turned became spent taught spoke
+    gave learned learnt discovered found opened closed cancelled canceled renewed paid deployed upgraded
+    migrated switched saw retired proposed threw planned explored walked rode cycled biked biked took_up set_up
+    caught fell crashed underwent
+"""
+_FUTURE = """
+    going flying travelling traveling visiting meeting having seeing starting attending taking running hosting
+    giving leaving moving getting performing speaking presenting launching opening joining participating
+    competing volunteering playing graduating interviewing driving throwing organizing organising
+"""
+_WILL = """
+    be go visit travel fly start attend meet have host give run see leave move perform speak present launch open
+    join participate compete play graduate take
+"""
+_OCCASION = """
+    appointment interview exam test meeting flight surgery operation wedding birthday_party party concert
+    recital trip holiday vacation conference presentation deadline viva defence defense graduation gig race
+    marathon tournament match game date check-up checkup scan class lesson performance show exhibition reunion
+    retreat camp dinner move audition hearing call workshop competition event fundraiser reservation rehearsal
+    ceremony
+"""
+_UNCLEAR = re.compile(
+    r"\b(?:it|this|these|those|you|your|he|she|they|him|her|them|there|here|his|their|that|one|so|what|how|something|thing"
+    r"|things|stuff|some (?:news|bad news|great news)|a lot|lots)\b",
+    re.IGNORECASE,
+)
+_OTHERS_TIME = re.compile(r"\b(?:when|while|until|before|after) (?:I|we|my)\b|\band then\b|…")
+_CLAUSE_END = re.compile(r"\s*(?:,\s*(?:which|so|because|where|but|and|it|what|a|an)\b|\s(?:–|—|-)\s|\s(?:because|so that|which|and it"
+                         r"|but|where|and was|and loved|and had a)\b|\().*\Z")  # fmt: skip
+_MOST_WORDS = 26
+
+
+def _event(voice: Voice, verb: str, rest: str) -> Statement | None:
+    cut = _CLAUSE_END.sub("", rest)
+    if "[" not in cut:
+        return None
+    what = without_dates(cut)
+    if _UNCLEAR.search(what) or _OTHERS_TIME.search(cut) or len(cut.split()) > _MOST_WORDS:
+        return None
+    if not what and verb.rsplit(maxsplit=1)[-1] not in {"graduated", "retired", "married"}:
+        return None
+    text = f"{voice.noun} {verb} {with_dates(they(cut))}"
+    return Statement(text=" ".join(text.split()), kind="event", fact_type="event",
+                     asks=(f"When was it that {voice.noun} {verb} {what}?"[:160], f"What did {voice.noun} do?",
+                           f"{voice.noun} {verb} {what}"[:160]))  # fmt: skip
+
+
+def _past(match: re.Match[str], voice: Voice) -> Statement | None:
+    return _event(voice, match["verb"].lower(), match["rest"].strip())
+
+
+def _planned(match: re.Match[str], voice: Voice) -> Statement | None:
+    return _event(voice, f"is {match['verb'].lower()}", match["rest"].strip())
+
+
+def _will(match: re.Match[str], voice: Voice) -> Statement | None:
+    return _event(voice, f"will {match['verb'].lower()}", match["rest"].strip())
+
+
+def _appointment(match: re.Match[str], voice: Voice) -> Statement | None:
+    return _event(voice, "has", f"{match['what']} {match['rest']}".strip())
+
+
+def _own_occasion(match: re.Match[str], voice: Voice) -> Statement | None:
+    what, rest = match["what"].strip(), _CLAUSE_END.sub("", match["rest"])
+    if "[" not in rest or _UNCLEAR.search(without_dates(f"{what} {rest}")) or len(rest.split()) > _MOST_WORDS:
+        return None
+    return Statement(text=f"{voice.whose} {what} {match['verb'].lower()} {with_dates(they(rest))}", kind="event",
+                     fact_type="event", asks=(f"When is {voice.whose} {what}?", f"{voice.whose} {what}",
+                     f"dates and appointments of {voice.noun}"))  # fmt: skip
+
+
+HAPPENINGS: tuple[Rule, ...] = (
+    rule(rf"(?:I|we)(?: have)? (?P<verb>{words.alternatives(_PAST)}) (?P<rest>.*\[\d{{4}}.*)", _past),
+    rule(rf"(?:I|we) (?:am|are) (?P<verb>{words.alternatives(_FUTURE)}) (?P<rest>.*\[\d{{4}}.*)", _planned),
+    rule(rf"(?:I|we) will (?P<verb>{words.alternatives(_WILL)}) (?P<rest>.*\[\d{{4}}.*)", _will),
+    rule(rf"(?:I|we) have(?: got)? (?P<what>(?:an?|my|our) (?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)}))\b"
+         r"(?P<rest>.*\[\d{4}.*)", _appointment),
+    rule(rf"(?:my|our) (?P<what>(?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)})) (?P<verb>is|was|are|starts|begins)"
+         r" (?P<rest>.*\[\d{4}.*)", _own_occasion),
+)  # fmt: skip
