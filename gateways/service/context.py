@@ -166,8 +166,8 @@ class Core:
         if "vectors" in profile.views.off:
             return self.applied(profile)
         ledger = profile.views.ledger
-        complete = ledger.complete_position()
-        return self.applied(profile) if complete >= ledger.position else complete
+        complete, applied = ledger.complete_position(), self.applied(profile)
+        return applied if complete >= ledger.position else min(complete, applied)
 
     def check_running(self, profile: OpenProfile) -> None:
         """Raise UnavailableError when a view of the profile has stopped."""

@@ -32,7 +32,8 @@ async def settings(core: Core, caller: Caller, profile: str, request: SettingsRe
 
     changed, position = await change(core, Profile, aggregate_id, decide)
     if position:
-        await core.reader.wait_until(lambda: core.reader.passed >= position, core.settings.wait_seconds)
+        # Made again, the same change writes nothing: who was told that it takes long may ask once more.
+        await core.reader.wait_for(position, core.settings.wait_seconds)
     return _reply(core, changed, position or core.reader.passed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -51,16 +52,20 @@ class OfflineExtractor:
     async def extract(self, window: Window, known: Sequence[KnownKey], *, profile: str) -> Found:
         """Return what people said in the window's own lines; the last of several equal statements stands for all."""
         del profile
-        topics = {fold_key(topic.key): topic for topic in known}
-        among_people = any(line.role == "assistant" and line.name for line in window.lines)
-        found: dict[tuple[str, str], Candidate] = {}
-        for line in window.lines:
-            for one in _items(line, topics, among_people=among_people):
-                same = (one.key, fold_content(one.text))
-                before = found.pop(same, None)
-                lines = {*one.lines, *(before.lines if before is not None else ())}
-                found[same] = msgspec.structs.replace(one, lines=tuple(sorted(lines)))
-        return Found(items=tuple(found.values()))
+        return await asyncio.to_thread(_read, window, known)
+
+
+def _read(window: Window, known: Sequence[KnownKey]) -> Found:
+    topics = {fold_key(topic.key): topic for topic in known}
+    among_people = any(line.role == "assistant" and line.name for line in window.lines)
+    found: dict[tuple[str, str], Candidate] = {}
+    for line in window.lines:
+        for one in _items(line, topics, among_people=among_people):
+            same = (one.key, fold_content(one.text))
+            before = found.pop(same, None)
+            lines = {*one.lines, *(before.lines if before is not None else ())}
+            found[same] = msgspec.structs.replace(one, lines=tuple(sorted(lines)))
+    return Found(items=tuple(found.values()))
 
 
 def _items(line: Line, topics: Mapping[str, KnownKey], *, among_people: bool) -> Iterator[Candidate]:
