@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from domain.errors import RefusedError, UnavailableError
-from domain.ports import Extractor, Judge, Opinion, Statement
+from domain.ports import Judge, Opinion, Statement
 from domain.transcript import Candidate, Found, KnownKey, Window
 from gateways import bootstrap
 from gateways.cli import main
 from gateways.service.models import Models, Provided
 from tests.cheap import CheapEmbedder
 
-__all__ = ["NoteExtractor", "WordJudge", "thinkers"]
+__all__ = ["NoteExtractor", "Thinkers", "WordJudge"]
 
 _NOTE = re.compile(r"note (?P<key>[^=]*?) ?= (?P<text>.+)")
 
@@ -77,13 +77,16 @@ class WordJudge:
         return Opinion(0.9 if "now" in words else 0.1, 0.9 if "not" in words else 0.1)
 
 
-def thinkers(extractor: Extractor | None = None, judge: Judge | None = None) -> Models:
-    """Return models for a service under test."""
-    judges = [Provided(judge or WordJudge(), "words"), Provided[Judge](WordJudge(), "words")]
-    return Models([Provided(extractor or NoteExtractor(), "notes")], judges)
+class Thinkers(Models):
+    """Both, as the models of a service under test."""
+
+    def __init__(self) -> None:
+        self.notes, self.words = NoteExtractor(), WordJudge()
+        judges: list[Provided[Judge]] = [Provided(self.words, "words"), Provided(WordJudge(), "words")]
+        super().__init__([Provided(self.notes, "notes")], judges)
 
 
 if __name__ == "__main__":
     setattr(bootstrap, "MiniLMEmbedder", CheapEmbedder)  # noqa: B010
-    setattr(bootstrap, "local_models", thinkers)  # noqa: B010
+    setattr(bootstrap, "local_models", Thinkers)  # noqa: B010
     main()

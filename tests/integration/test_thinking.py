@@ -6,81 +6,37 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
-from domain.grants import Grant, Principal
 from domain.ids import split_memory_id
 from domain.memory import Memory
-from domain.settings import ExtractionLimits, Settings, VerifierLimits
-from gateways import bootstrap
-from gateways.bootstrap import Runtime
+from domain.settings import ExtractionLimits, Settings
 from gateways.service.aggregates import change
 from gateways.service.context import Caller, Core
-from gateways.service.service import VERBS
 from tests.cheap import CheapEmbedder
-from tests.thinkers import NoteExtractor, WordJudge, thinkers
+from tests.thinkers import Thinkers
+from tests.thinking_world import PERSON, QUICK, World, thinking, until
 
-AGENT = Principal("local-agent", "agent", (Grant("*", "admin"),))
-PERSON = Principal("local", "person", (Grant("*", "admin"),))
-QUICK = Settings(
-    extraction=ExtractionLimits(idle_seconds=0.2, pause_seconds=0.05, tries=3),
-    verifier=VerifierLimits(pause_seconds=0.05, tries=3),
-    wait_seconds=20.0,
-)
-
-
-class World:
-    """A running service with its models."""
-
-    def __init__(self, runtime: Runtime, extractor: NoteExtractor, judge: WordJudge) -> None:
-        self.runtime, self.extractor, self.judge = runtime, extractor, judge
-
-    async def call(self, verb: str, principal: Principal = AGENT, **fields: Any) -> Any:
-        """Ask the service, and read the reply as its client would."""
-        reply = await self.runtime.service.call(verb, principal, "p", msgspec.json.encode(fields))
-        return msgspec.json.decode(msgspec.json.encode(reply), type=VERBS[verb].reply)
-
-    async def say(self, *lines: str, session: str = "s", **fields: Any) -> Any:
-        """Let a user say these lines, and wait until all is thought through."""
-        messages = [{"role": "user", "content": line} for line in lines]
-        return await self.call("ingest", messages=messages, session=session, wait=True, **fields)
-
-    async def texts(self, status: str = "live", **fields: Any) -> list[str]:
-        """Return what the memories say, newest first."""
-        return [one.text for one in (await self.call("list", status=status, **fields)).entries]
-
-    async def topics(self) -> list[str]:
-        """Return the topics of all events of the profile, oldest first."""
-        return [one.topic for one in (await self.call("feed", limit=1_000)).events]
+Here = World[Thinkers]
 
 
 @asynccontextmanager
-async def world(data: Path, settings: Settings = QUICK) -> AsyncIterator[World]:
+async def world(data: Path, settings: Settings = QUICK) -> AsyncIterator[Here]:
     """A service on ``data`` that thinks with models of the test."""
-    extractor, judge = NoteExtractor(), WordJudge()
-    models = thinkers(extractor, judge)
-    async with bootstrap.running(data, settings=settings, embedder=CheapEmbedder(), models=models) as runtime:
-        yield World(runtime, extractor, judge)
+    async with thinking(data, Thinkers(), settings=settings, embedder=CheapEmbedder()) as started:
+        yield started
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[World]:
+async def here(tmp_path: Path) -> AsyncIterator[Here]:
     """A running world."""
     async with world(tmp_path / "data") as started:
         yield started
 
 
-async def until(condition: Any, seconds: float = 15.0) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 -- what is waited for is seen from outside
-            await asyncio.sleep(0.05)
-
-
-async def test_what_was_said_becomes_a_memory_with_its_source(here: World) -> None:
+async def test_what_was_said_becomes_a_memory_with_its_source(here: Here) -> None:
     """A note of a user is a memory of the session's contact, of low confidence, and names its line and its model."""
     said = await here.say("good morning", "note home = Ana lives in Porto", contact="ana")
     (memory,) = (await here.call("list", contact="ana")).entries
@@ -92,7 +48,7 @@ async def test_what_was_said_becomes_a_memory_with_its_source(here: World) -> No
     assert memory.author_type == "service"
 
 
-async def test_an_answer_starts_the_reading_and_silence_does_too(here: World) -> None:
+async def test_an_answer_starts_the_reading_and_silence_does_too(here: Here) -> None:
     """Without anybody waiting, an answered turn is read at once and an unanswered one after the idle time."""
     turn = [{"role": "user", "content": "note a = One"}, {"role": "assistant", "content": "noted"}]
     await here.call("ingest", messages=turn, session="answered")
@@ -104,7 +60,7 @@ async def test_an_answer_starts_the_reading_and_silence_does_too(here: World) ->
     await until(both)
 
 
-async def test_reading_again_writes_nothing(here: World) -> None:
+async def test_reading_again_writes_nothing(here: Here) -> None:
     """The same conversation ingested twice is read once; the log gains nothing."""
     await here.say("note a = One", "note b = Two")
     before = await here.topics()
@@ -113,23 +69,23 @@ async def test_reading_again_writes_nothing(here: World) -> None:
     assert before.count("extraction.completed") == 1
 
 
-async def test_an_empty_stretch_is_read_and_leaves_no_memory(here: World) -> None:
+async def test_an_empty_stretch_is_read_and_leaves_no_memory(here: Here) -> None:
     """Only recalled text, a system prompt and long tool output: nothing is asked of the extractor, and it is done."""
     messages = [
         {"role": "system", "content": "note a = You are an assistant"},
         {"role": "tool", "content": "note b = " + "x" * 5_000},
     ]
     await here.call("ingest", messages=messages, session="s", wait=True)
-    assert here.extractor.windows == []
+    assert here.models.notes.windows == []
     assert await here.texts() == []
     assert (await here.call("status")).unread == 0
 
 
-async def test_a_failure_is_tried_again_and_then_on_record(here: World) -> None:
+async def test_a_failure_is_tried_again_and_then_on_record(here: Here) -> None:
     """A model that comes back is asked again; one that stays away leaves failed work that a retry makes good."""
     await here.say("fail 1", "note a = One")
     assert await here.texts() == ["One"]
-    assert here.extractor.read["fail 1"] == 2
+    assert here.models.notes.read["fail 1"] == 2
     await here.say("fail 4", "note b = Two", session="t")
     status = await here.call("status")
     assert (status.unread, status.unreadable) == (0, 1)
@@ -142,16 +98,16 @@ async def test_a_failure_is_tried_again_and_then_on_record(here: World) -> None:
     assert (await here.call("status")).unreadable == 0
 
 
-async def test_what_a_model_declines_fails_at_once_and_holds_nothing_up(here: World) -> None:
+async def test_what_a_model_declines_fails_at_once_and_holds_nothing_up(here: Here) -> None:
     """A refusal is not tried again; the next stretch of the session is read."""
     await here.say("decline")
-    assert here.extractor.read["decline"] == 1
+    assert here.models.notes.read["decline"] == 1
     await here.say("note a = One")
     assert await here.texts() == ["One"]
     assert (await here.topics()).count("extraction.failed") == 1
 
 
-async def test_rejected_statements_stay_out(here: World) -> None:
+async def test_rejected_statements_stay_out(here: Here) -> None:
     """What a person rejected is not written again by reading, at any address of its scope; other scopes keep theirs."""
     await here.say("note home = Ana lives in Porto")
     (memory,) = (await here.call("list")).entries
@@ -177,7 +133,7 @@ async def test_a_message_forgotten_before_it_is_read_leaves_nothing(tmp_path: Pa
         await here.call("forget", id=said.outcomes[0].id)
         await here.say("note b = Else")
         assert await here.texts() == ["Else"]
-        assert here.extractor.read["note a = Secret"] == 0
+        assert here.models.notes.read["note a = Secret"] == 0
 
 
 async def test_a_restart_reads_what_was_left(tmp_path: Path) -> None:
@@ -193,7 +149,7 @@ async def test_a_restart_reads_what_was_left(tmp_path: Path) -> None:
         await until(read)
 
 
-async def test_what_is_switched_off_waits(here: World) -> None:
+async def test_what_is_switched_off_waits(here: Here) -> None:
     """A profile that is not to be read is not, and reading begins when it is switched on."""
     await here.call("settings", changes={"extraction.enabled": False})
     await here.say("note a = One")
@@ -207,7 +163,7 @@ async def test_what_is_switched_off_waits(here: World) -> None:
     await until(read)
 
 
-async def test_forty_turns_about_one_fact_leave_one_memory(here: World) -> None:
+async def test_forty_turns_about_one_fact_leave_one_memory(here: Here) -> None:
     """Repeats are duplicates and changes supersede: one live memory with a history of what was said in between."""
     towns = ("Porto", "porto", "Lisbon", "Porto")
     for turn in range(40):
@@ -219,7 +175,7 @@ async def test_forty_turns_about_one_fact_leave_one_memory(here: World) -> None:
     assert {version.status for version in why.versions[:-1]} == {"superseded"}
 
 
-async def test_the_judge_replaces_what_is_alike(here: World) -> None:
+async def test_the_judge_replaces_what_is_alike(here: Here) -> None:
     """A new memory that replaces an older one of its scope and kind supersedes it, with rule, probability and model."""
     old = (await here.call("remember", content="Ana lives in Porto", wait=True)).memory.id
     new = (await here.call("remember", content="Ana lives in Lisbon now", wait=True)).memory.id
@@ -232,7 +188,7 @@ async def test_the_judge_replaces_what_is_alike(here: World) -> None:
     assert judged.detail["candidates"][0]["decision"] == "superseded"
 
 
-async def test_a_contradiction_is_only_noted(here: World) -> None:
+async def test_a_contradiction_is_only_noted(here: Here) -> None:
     """What contradicts and does not replace leaves both live, and the older one says so."""
     old = (await here.call("remember", content="Ana lives in Porto", wait=True)).memory.id
     await here.call("remember", content="Ana lives not in Porto", wait=True)
@@ -240,7 +196,7 @@ async def test_a_contradiction_is_only_noted(here: World) -> None:
     assert "memory.contradiction_noted" in [event.topic for event in (await here.call("why", id=old)).events]
 
 
-async def test_a_person_is_not_replaced_by_anybody_else(here: World) -> None:
+async def test_a_person_is_not_replaced_by_anybody_else(here: Here) -> None:
     """A person's statement stands against an agent's: one that says the same goes, one that contradicts is noted."""
     await here.call("remember", PERSON, content="Ana lives in Porto", wait=True)
     await here.call("remember", content="Ana lives in Porto now", wait=True)
@@ -251,19 +207,19 @@ async def test_a_person_is_not_replaced_by_anybody_else(here: World) -> None:
     assert "Ana lives in Porto" not in await here.texts()
 
 
-async def test_other_scopes_kinds_and_tasks_are_not_compared(here: World) -> None:
+async def test_other_scopes_kinds_and_tasks_are_not_compared(here: Here) -> None:
     """Only live memories of the same scope and kind are held against a new one, and tasks never."""
     await here.call("remember", content="Ana lives in Porto", contact="ana", wait=True)
     await here.call("remember", content="Ana lives in Porto", kind="event", wait=True)
     await here.call("remember", content="Ana lives in Porto now", wait=True)
     await here.call("remember", content="Ana lives in Porto now", kind="task", session="s", wait=True)
-    assert here.judge.asked == []
+    assert here.models.words.asked == []
     assert (await here.call("status")).unjudged == 0
 
 
-async def test_a_silent_judge_is_replaced_by_the_local_one(here: World) -> None:
+async def test_a_silent_judge_is_replaced_by_the_local_one(here: Here) -> None:
     """After some tries the local judge decides, and the record says who did not answer."""
-    here.judge.fails = 100
+    here.models.words.fails = 100
     await here.call("remember", content="Ana lives in Porto", wait=True)
     new = (await here.call("remember", content="Ana lives in Lisbon now", wait=True)).memory.id
     assert await here.texts() == ["Ana lives in Lisbon now"]
@@ -271,17 +227,17 @@ async def test_a_silent_judge_is_replaced_by_the_local_one(here: World) -> None:
     assert "did not answer" in judged.detail["reason"]
 
 
-async def test_what_was_said_earlier_does_not_replace_what_was_said_later(here: World) -> None:
+async def test_what_was_said_earlier_does_not_replace_what_was_said_later(here: Here) -> None:
     """An old conversation that arrives late is judged as the earlier statement, whatever its place in the log."""
     late = {"role": "user", "content": "note x = Ana lives in Lisbon now", "at": "2026-05-01T10:00:00Z"}
     early = {"role": "user", "content": "note y = Ana lives in Porto", "at": "2024-05-01T10:00:00Z"}
     await here.call("ingest", messages=[late], session="new", wait=True)
     await here.call("ingest", messages=[early], session="old", wait=True)
-    assert [new.text for new, _ in here.judge.asked] == ["Ana lives in Lisbon now"]
+    assert [new.text for new, _ in here.models.words.asked] == ["Ana lives in Lisbon now"]
     assert await here.texts() == ["Ana lives in Lisbon now"]
 
 
-async def test_memories_written_at_once_are_judged_in_order(here: World) -> None:
+async def test_memories_written_at_once_are_judged_in_order(here: Here) -> None:
     """Many memories before the verifier has spoken: each is held against all older ones, and one stays."""
     written = await asyncio.gather(
         *(here.call("remember", content=f"Ana lives in flat {n} of the house now") for n in range(12))
@@ -296,11 +252,11 @@ async def test_memories_written_at_once_are_judged_in_order(here: World) -> None
     assert (await here.call("list")).entries[0].id == last.memory.id
 
 
-async def test_a_rebuild_asks_nobody(here: World) -> None:
+async def test_a_rebuild_asks_nobody(here: Here) -> None:
     """All views are made again from the log with the same memories, and no model is asked anything."""
     await here.say("note a = Ana lives in Porto", "note b = Ana lives in Lisbon now", "decline me not")
-    before, read, asked = await here.texts("all"), len(here.extractor.windows), len(here.judge.asked)
+    before, read, asked = await here.texts("all"), len(here.models.notes.windows), len(here.models.words.asked)
     await here.call("rebuild")
     assert await here.texts("all") == before
-    assert len(here.extractor.windows) == read
-    assert len(here.judge.asked) == asked
+    assert len(here.models.notes.windows) == read
+    assert len(here.models.words.asked) == asked
