@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.errors import DamagedError, InvalidInputError, NotFoundError
 from domain.ids import check_profile
 from gateways.service.context import Core
-from gateways.service.rebuilding import Job
+from gateways.service.rebuild_job import Job
 from projections.generations import VIEWS
 from umbriel.types import RebuildReply, RebuildRequest
 

@@ -24,6 +24,7 @@ from domain.ports import Embedder
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.profiles import OpenProfile, Profiles
+from gateways.service.rebuild_job import ROLLBACK, Job, Stopped
 from projections.building import Building
 from projections.generations import (
     VIEWS,
@@ -38,7 +39,7 @@ from projections.generations import (
 )
 from projections.verification import verify
 
-__all__ = ["ROLLBACK", "Job", "Rebuilds"]
+__all__ = ["Rebuilds"]
 
 #: events read and applied at once; a crash loses at most these
 _BATCH = 2_000
@@ -47,56 +48,8 @@ _RETRY_SECONDS = 1.0
 _POLL_SECONDS = 0.2
 #: what two views must be remade together for
 _OF_MODEL = ("ledger", "vectors")
-ROLLBACK = "rollback"
 
 _log = structlog.get_logger(__name__)
-
-
-class _Stopped(Exception):  # noqa: N818 -- not an error: the job was asked to stop
-    """The job was asked to stop where it is."""
-
-
-class Job:
-    """One rebuild of one profile, as it stands; ``done`` and ``total`` count the profile's own events."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.state: Literal["running", "paused", "verifying", "switched", "failed", "cancelled"] = plan.state
-        self.error = plan.error
-        self.done = 0
-        self.total = 0
-        self.applied = 0
-        self.position = 0
-        self.started = time.monotonic()
-        self.seconds = 0.0
-        self.asked: Literal["", "pause", "cancel", "close"] = ""
-        self.task: asyncio.Task[None] | None = None
-        self.ended = asyncio.Event()
-
-    @property
-    def active(self) -> bool:
-        """Whether work on it is under way."""
-        return self.task is not None and not self.task.done()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds it has been at work since it was started or resumed."""
-        return self.seconds or time.monotonic() - self.started
-
-    @property
-    def rate(self) -> float:
-        """Events a second since the job was started or resumed."""
-        return self.applied / self.elapsed if self.elapsed > 0 else 0.0
-
-    @property
-    def eta(self) -> float:
-        """Seconds until all events are applied, 0 when it is over or cannot be told yet."""
-        return (self.total - self.done) / self.rate if self.active and self.rate and self.total > self.done else 0.0
-
-    def check_asked(self) -> None:
-        """Stop here when the job was asked to."""
-        if self.asked:
-            raise _Stopped
 
 
 class Rebuilds:
@@ -281,7 +234,7 @@ class Rebuilds:
                     await asyncio.sleep(_RETRY_SECONDS)
             await self._end(job, "switched")
             self._worker.wake(job.plan.profile)
-        except _Stopped:
+        except Stopped:
             await self._stop(job)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the present generation serves on and says why
             _log.warning("rebuild_failed", profile=job.plan.profile, reason=str(error))
