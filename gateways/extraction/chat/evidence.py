@@ -63,7 +63,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def lacks(self, text: str) -> str:
-        """Return the check that ``text`` does not meet because the lines do not hold what it says; nothing if they do."""
+        """Return the check that ``text`` fails because the lines do not hold what it says; nothing if they do."""
         plain = _plain(text)
         for found in _ISO_DAY.findall(plain):
             period = period_of(found)
@@ -106,7 +106,7 @@ def period_of(text: str) -> Period | None:
 
 
 def _period(year: int | None, month: int | None = None, day: int | None = None) -> Period | None:
-    if year not in _YEARS:
+    if year is None or year not in _YEARS:
         return None
     try:
         if month is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from domain.errors import InvalidInputError
 from domain.fence import unfenced
@@ -20,9 +21,9 @@ STATEMENT_CHARS = 1_000
 _DROPPED_CHARS = 300
 
 #: lines of a window by their index
-Lines = Mapping[int, Line]
+Lines: TypeAlias = Mapping[int, Line]
 #: what was kept, and what was not
-Sorted = tuple[list[Candidate], list[Dropped]]
+Sorted: TypeAlias = tuple[list[Candidate], list[Dropped]]
 
 _ABOUT_THE_USER = re.compile(r"(?:the\s+)?user\b(?!['’]s\b)", re.IGNORECASE)
 _FENCE = re.compile(r"</?(?:transcript|statements|known_keys|recalled_memory) mark=")
@@ -33,9 +34,9 @@ _OWN_ACTION = re.compile(
 )
 
 #: lines of a window by their index
-Lines = Mapping[int, Line]
+Lines: TypeAlias = Mapping[int, Line]
 #: what was kept, and what was not
-Sorted = tuple[list[Candidate], list[Dropped]]
+Sorted: TypeAlias = tuple[list[Candidate], list[Dropped]]
 
 _ABOUT_THE_USER = re.compile(r"(?:the\s+)?user\b(?!['’]s\b)", re.IGNORECASE)
 _FENCE = re.compile(r"</?(?:transcript|statements|known_keys|recalled_memory) mark=")
@@ -82,7 +83,7 @@ def one_line(text: str) -> str:
 
 
 def unacceptable(text: str) -> str:
-    """Return why a text can be no statement: blank, over-long, not storable, or an echo of a prompt; nothing if it can."""
+    """Return why a text can be no statement: blank, over-long, not storable, an echo; nothing if it can."""
     if not text.strip():
         return "no text"
     if len(text) > STATEMENT_CHARS:
