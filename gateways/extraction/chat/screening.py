@@ -33,18 +33,6 @@ _OWN_ACTION = re.compile(
     rf"\bI(?:['’](?:ve|ll))?(?:\s+(?:{_BETWEEN}))*\s+(?!(?:{_THOUGHT}|{_BETWEEN}|would|can|could|may|might)\b)[a-z]{{3,}}"
 )
 
-#: lines of a window by their index
-Lines: TypeAlias = Mapping[int, Line]
-#: what was kept, and what was not
-Sorted: TypeAlias = tuple[list[Candidate], list[Dropped]]
-
-_ABOUT_THE_USER = re.compile(r"(?:the\s+)?user\b(?!['’]s\b)", re.IGNORECASE)
-_FENCE = re.compile(r"</?(?:transcript|statements|known_keys|recalled_memory) mark=")
-_THOUGHT = "think|guess|suppose|believe|see|assume|understand|imagine|hear|know|recall|hope|suggest|recommend|wonder"
-_OWN_ACTION = re.compile(
-    rf"\bI(?:['’](?:ve|ll)|\s+(?:have|will|just|already))*\s+(?!(?:{_THOUGHT}|am|would|can|could|may|might)\b)[a-z]{{3,}}"
-)
-
 
 def screened(items: Iterable[Candidate], lines: Lines) -> Sorted:
     """Sort out what is no statement, cites nothing, rests on context alone, or was only said by the assistant."""
