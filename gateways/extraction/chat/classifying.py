@@ -16,7 +16,7 @@ from gateways.extraction.chat.checking import by_number
 from gateways.extraction.chat.evidence import Evidence, evidence_of
 from gateways.extraction.chat.moments import claimed_moment
 from gateways.extraction.chat.prompts import shown_keys, shown_lines, shown_statements
-from gateways.extraction.chat.screening import Lines, cited, one_line, unacceptable
+from gateways.extraction.chat.screening import Lines, cited, holds_fence, one_line, unacceptable
 from gateways.extraction.chat.shapes import Placed, Placements
 
 __all__ = [
@@ -39,7 +39,8 @@ _PARTS = 5
 _KEYS = 60
 _KEY_SHOWN = 160
 _KINDS = frozenset({"fact", "event", "instruction", "task"})
-_WORD = re.compile(r"\w+")
+# a word, or one character of a script that has no spaces between words
+_WORD = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
 
 def classification_prompt(items: Sequence[Candidate], lines: Lines, known: Sequence[KnownKey]) -> str:
@@ -95,11 +96,11 @@ def topic_key(key: str | None, known: Mapping[str, str]) -> str:
 
 
 def queries_of(queries: Iterable[str]) -> tuple[str, ...]:
-    """Return at most five queries that are worth searching by: each once, none blank, over-long or an echo."""
+    """Return at most five queries that are worth searching by: each once, none blank, over-long or recalled."""
     made: dict[str, str] = {}
     for query in queries:
         text = " ".join(_printable(query).split())
-        if text and len(text) <= _QUERY_CHARS and not unacceptable(text):
+        if text and len(text) <= _QUERY_CHARS and not holds_fence(text):
             made.setdefault(fold_content(text), text)
     return tuple(made.values())[:_QUERIES]
 

@@ -62,21 +62,25 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
             for start, end in self.periods
         )
 
+    def believes_text(self, text: str) -> bool:
+        """Whether an ISO year, month or day is one the lines say."""
+        period = period_of(text)
+        return period is not None and self.believes(period)
+
     def lacks(self, text: str) -> str:
         """Return the check that ``text`` fails because the lines do not hold what it says; nothing if they do."""
         plain = _plain(text)
         for found in _ISO_DAY.findall(plain):
-            period = period_of(found)
-            if period is None or not self.believes(period):
+            if not _occurs(found, self.numbers) and not self.believes_text(found):
                 return "time"
         if not all(self._has_number(number) for number in _NUMBER.findall(_ISO_DAY.sub(" ", plain))):
             return "object"
-        quoted = (one.strip() for one in _QUOTED.findall(fold_content(text)))
+        quoted = (one.strip() for one in _QUOTED.findall(fold_content(plain)))
         return "" if all(one.rstrip(".,;:!? ") in self.text for one in quoted) else "entity"
 
     def has_hour(self, hour: int) -> bool:
-        """Whether the lines hold the number of an hour, with or without a zero before it."""
-        return _occurs(str(hour), self.numbers) or _occurs(f"{hour:02d}", self.numbers)
+        """Whether the lines hold the number of an hour outside a date, with or without a zero before it."""
+        return re.search(rf"(?<!\d)0?{hour}(?!\d)", _ISO_DAY.sub(" ", self.text)) is not None
 
     def _has_number(self, number: str) -> bool:
         if number.isdecimal() and int(number[:9]) <= _SPELLED:
@@ -91,7 +95,7 @@ def evidence_of(lines: Sequence[Line], now: datetime) -> Evidence:
     said = (period for text in texts for period in _periods(text))
     own = ((moment.date(), moment.date()) for moment in moments)
     return Evidence(
-        text=fold_content("\n".join((*(line.text for line in lines), *(line.name for line in lines)))),
+        text=fold_content("\n".join((*texts, *(line.name for line in lines)))),
         numbers="\n".join((*texts, *(_plain(line.name) for line in lines), *map(_shown_moment, moments))),
         periods=frozenset((*said, *own)),
         moments=moments,

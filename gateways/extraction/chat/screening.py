@@ -14,7 +14,18 @@ from domain.transcript import Candidate, Dropped, Line
 from gateways.extraction.chat.evidence import evidence_of
 from gateways.extraction.chat.prompts import echoes_prompt
 
-__all__ = ["STATEMENT_CHARS", "Lines", "Sorted", "cited", "dropped", "grounded", "one_line", "screened", "unacceptable"]
+__all__ = [
+    "STATEMENT_CHARS",
+    "Lines",
+    "Sorted",
+    "cited",
+    "dropped",
+    "grounded",
+    "holds_fence",
+    "one_line",
+    "screened",
+    "unacceptable",
+]
 
 #: characters of a statement above which it is none
 STATEMENT_CHARS = 1_000
@@ -80,9 +91,14 @@ def unacceptable(text: str) -> str:
         check_text(text, field="statement", max_bytes=STATEMENT_CHARS * 4)
     except InvalidInputError as error:
         return error.message
-    if unfenced(text) != text or _FENCE.search(text):
+    if holds_fence(text):
         return "holds the mark of a fence"
     return "repeats the prompt" if echoes_prompt(text) else ""
+
+
+def holds_fence(text: str) -> bool:
+    """Whether a text holds the mark of a fence: it was shown to a model, not said."""
+    return unfenced(text) != text or _FENCE.search(text) is not None
 
 
 def dropped(item: Candidate, reason: str, check: str = "") -> Dropped:
