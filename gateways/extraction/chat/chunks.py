@@ -90,13 +90,13 @@ def split_text(text: str, size: int) -> list[str]:
     return [*pieces, text]
 
 
-def _cut(text: str, size: int) -> int:
-    """Return where to cut: behind the last sentence, else the last white space of the second half, else at ``size``."""
+def _cut(text: str, size: int, otherwise: int = 0) -> int:
+    """Return where to cut: behind a line, a sentence or a word that ends in the second half of ``size``, else there."""
     for marks in ("\n", ".!?。！？", " \t\u3000"):
         found = max(text.rfind(mark, size // 2, size) for mark in marks)
         if found >= 0:
             return found + 1
-    return size
+    return otherwise or size
 
 
 def _parts(line: Line, size: int) -> list[Part]:
@@ -114,7 +114,7 @@ def _middle(chunk: Chunk, total: int) -> int:
 
 
 def _halved_part(part: Part) -> tuple[Part, Part]:
-    cut = _cut(part.text, max(1, len(part.text) * 5 // 8))
+    cut = _cut(part.text, max(1, len(part.text) * 5 // 8), len(part.text) // 2)
     number, of = 2 * part.number - 1, 2 * part.of
     return (
         msgspec.structs.replace(part, text=part.text[:cut], number=number, of=of),

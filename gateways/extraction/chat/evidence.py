@@ -163,4 +163,5 @@ def _shown_moment(at: datetime) -> str:
 
 
 def _occurs(number: str, text: str) -> bool:
-    return re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) is not None
+    """Whether a text holds a number that is no part of a longer one: neither 1 nor 200 is in 1,200."""
+    return re.search(rf"(?<!\d)(?<!\d[,'’]){re.escape(number)}(?!\d|[,.'’]\d{{3}}(?!\d))", text) is not None
