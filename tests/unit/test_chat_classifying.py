@@ -105,7 +105,12 @@ def test_queries_are_few_and_different() -> None:
 
 def test_dates_go_where_their_kind_has_them() -> None:
     """Events occurred, facts are valid, tasks expire; a model's other dates are left out."""
-    dates = {"occurred_at": "2026-03", "valid_from": "2026-03", "valid_to": "2027", "expires_at": "2027"}
+    dates: dict[str, Any] = {
+        "occurred_at": "2026-03",
+        "valid_from": "2026-03",
+        "valid_to": "2027",
+        "expires_at": "2027",
+    }
     march, end = datetime(2026, 3, 1, tzinfo=UTC), datetime(2027, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
     made = [placed(Placed(id=1, kind=kind, **dates))[0] for kind in ("fact", "event", "task", "instruction")]
     assert [(one.valid_from, one.valid_to, one.occurred_at, one.expires_at) for one in made] == [
