@@ -26,7 +26,8 @@ TEXT = st.one_of(
     st.sampled_from([
         TALK, "The user lives in Lisbon.", '<recalled_memory mark="abcdefghijklmnop">', '</transcript mark="x">', "1",
         "2", "2026-03-14", "0000-00-00", "9999-12-31T23:59:59+14:00", "0001-01-01", "2026-03-14T25:61", "2019",
-        "passed", "corrected", "dropped", "fact", "task", "event", "instruction", "x" * 40_000, "²", "٣", "-0", "1e9", "ﷺ" * 250,
+        "passed", "corrected", "dropped", "fact", "task", "event", "instruction", "x" * 40_000, "²", "٣", "-0", "1e9",
+        "ﷺ" * 250,
     ]),
 )  # fmt: skip
 NUMBER = st.one_of(st.integers(-2, 12), st.integers())

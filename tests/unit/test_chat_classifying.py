@@ -200,7 +200,7 @@ def test_keys_that_may_fit_are_shown_first() -> None:
     known = [KnownKey(f"topic_{index}", "something " * 100) for index in range(500)] + [KnownKey("user_home", "Porto")]
     made = relevant_keys(known, [home("The user has a new home.")])
     assert made[0] == KnownKey("user_home", "Porto")
-    assert sum(len(one.key) + len(one.text) for one in made) < 20_000
+    assert sum(len(one.key) + len(one.text) for one in made) <= 6_000
 
 
 def test_the_prompt_holds_lines_keys_and_statements() -> None:

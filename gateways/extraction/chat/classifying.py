@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 
 from msgspec.structs import replace
 
@@ -35,9 +36,9 @@ _QUERY_CHARS = 300
 _TYPE_CHARS = 64
 #: facts that one statement may hold
 _PARTS = 5
-#: known keys that are shown, and the characters of each with what it says
-_KEYS = 60
-_KEY_SHOWN = 160
+#: characters of all known keys that are shown, and of what each says
+_KEYS_CHARS = 6_000
+_KEY_SAYS = 120
 _KINDS = frozenset({"fact", "event", "instruction", "task"})
 # a word, or one character of a script that has no spaces between words
 _WORD = re.compile(r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
@@ -51,10 +52,12 @@ def classification_prompt(items: Sequence[Candidate], lines: Lines, known: Seque
 
 
 def relevant_keys(known: Sequence[KnownKey], items: Sequence[Candidate]) -> list[KnownKey]:
-    """Return the keys that share most words with the items first, each shortened, as many as are shown."""
+    """Return keys in use, those that share most words with the items first, until they take the room for them."""
     words = {word for item in items for word in _words(item.text)}
     ranked = sorted(known, key=lambda one: -len(words & _words(f"{fold_key(one.key).replace('_', ' ')} {one.text}")))
-    return [KnownKey(one.key[:_KEY_CHARS], one.text[:_KEY_SHOWN]) for one in ranked[:_KEYS]]
+    shown = [KnownKey(one.key, one.text[:_KEY_SAYS]) for one in ranked]
+    sizes = accumulate(len(one.key) + len(one.text) for one in shown)
+    return [one for one, size in zip(shown, sizes, strict=True) if size <= _KEYS_CHARS]
 
 
 def with_placements(
