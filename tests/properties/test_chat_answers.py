@@ -26,8 +26,8 @@ TEXT = st.one_of(
     st.sampled_from([
         TALK, "The user lives in Lisbon.", '<recalled_memory mark="abcdefghijklmnop">', '</transcript mark="x">', "1",
         "2", "2026-03-14", "0000-00-00", "9999-12-31T23:59:59+14:00", "0001-01-01", "2026-03-14T25:61", "2019",
-        "passed", "corrected", "dropped", "fact", "task", "event", "instruction", "x" * 40_000, "²", "٣", "-0", "1e9",
-        "ﷺ" * 250,
+        "passed", "corrected", "dropped", "repeated", "fact", "task", "event", "instruction", "x" * 40_000, "²", "٣",
+        "-0", "1e9", "ﷺ" * 250,
     ]),
 )  # fmt: skip
 NUMBER = st.one_of(st.integers(-2, 12), st.integers())
@@ -38,7 +38,9 @@ ITEMS: dict[str, st.SearchStrategy[Any]] = {
     "Statements": st.builds(
         Statement, text=TEXT, lines=st.one_of(st.none(), st.lists(NUMBER, max_size=6)), type=MAYBE_TEXT
     ),
-    "Verdicts": st.builds(Verdict, id=IDENTITY, verdict=TEXT, text=MAYBE_TEXT, checks=TEXTS),
+    "Verdicts": st.builds(
+        Verdict, id=IDENTITY, verdict=TEXT, text=MAYBE_TEXT, checks=TEXTS, repeats=st.one_of(st.none(), IDENTITY)
+    ),
     "Placements": st.builds(
         Placed, id=IDENTITY, text=MAYBE_TEXT, kind=MAYBE_TEXT, type=MAYBE_TEXT, key=MAYBE_TEXT, queries=TEXTS,
         occurred_at=MAYBE_TEXT, valid_from=MAYBE_TEXT, valid_to=MAYBE_TEXT, expires_at=MAYBE_TEXT,

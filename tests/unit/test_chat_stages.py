@@ -245,6 +245,42 @@ class TestVerdicts:
         assert left == []
         assert with_verdicts(self.items, Verdicts()) == ([*self.items], [])
 
+    @pytest.mark.parametrize(
+        "repeats,kept",
+        [
+            ({2: 1}, {"a": (0, 1), "c": (2,)}),
+            ({1: 3}, {"b": (1,), "c": (0, 2)}),
+            ({1: 2, 2: 3}, {"c": (0, 1, 2)}),
+            ({1: 2, 2: 1}, {"a": (0, 1), "c": (2,)}),
+            ({1: 2, 2: 3, 3: 2}, {"b": (0, 1, 2)}),
+            ({1: 1}, {"a": (0,), "b": (1,), "c": (2,)}),
+            ({1: 9, 2: "x", 3: None}, {"a": (0,), "b": (1,), "c": (2,)}),
+            ({1: 0, 2: -1, 3: ""}, {"a": (0,), "b": (1,), "c": (2,)}),
+        ],
+    )
+    def test_a_paraphrase_is_no_second_statement(
+        self, repeats: dict[int, str | int | None], kept: dict[str, tuple[int, ...]]
+    ) -> None:
+        """What repeats another gives it its lines, and is recorded; of a circle the first stays (MemOS#881)."""
+        items = [item("a", 0), item("b", 1, found_by="detail"), item("c", 2)]
+        given = [Verdict(id=number, verdict="repeated", repeats=other) for number, other in repeats.items()]
+        made, left = with_verdicts(items, verdicts(*given))
+        assert {one.text: one.lines for one in made} == kept
+        assert {one.text for one in left} == {"a", "b", "c"} - kept.keys()
+        assert all("another" in one.reason for one in left)
+
+    def test_another_number_is_no_repeat(self) -> None:
+        """Two requests are two, whatever a model says about them (GENesis PR#758)."""
+        items = [item("Ana merged PR 260.", 0), item("Ana merged PR 480.", 1)]
+        assert with_verdicts(items, verdicts(Verdict(id=2, verdict="repeated", repeats=1))) == (items, [])
+
+    def test_a_paraphrase_of_what_is_dropped_stays(self) -> None:
+        """When the other one does not stand, nothing says it but this one, unchecked."""
+        answer = verdicts(Verdict(id=1, verdict="dropped"), Verdict(id=2, verdict="repeated", repeats=1))
+        kept, left = with_verdicts(self.items, answer)
+        assert [(one.text, one.verdict) for one in kept] == [("Bo sings.", "unchecked")]
+        assert [one.text for one in left] == ["Ana lives in Porto."]
+
     def test_the_first_of_two_verdicts_counts(self) -> None:
         """A model that answers twice has answered once."""
         answer = verdicts(Verdict(id=1, verdict="passed"), Verdict(id=1, verdict="dropped"))

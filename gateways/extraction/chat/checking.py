@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from domain.text import fold_content
 from domain.transcript import CHECKS, Candidate, Dropped, Line
+from gateways.extraction.chat.merge import joined_lines
 from gateways.extraction.chat.prompts import shown_lines, shown_statements
 from gateways.extraction.chat.screening import Lines, Sorted, dropped, one_line, unacceptable
 from gateways.extraction.chat.shapes import Verdict, Verdicts
@@ -19,6 +21,7 @@ T = TypeVar("T")
 
 #: statements judged in one answer, so that it stays small
 BATCH = 20
+_NUMBER = re.compile(r"\d+")
 #: lines before and after a cited one that are shown with it
 _AROUND = 2
 
@@ -47,17 +50,26 @@ def verification_prompt(items: Sequence[Candidate], lines: Lines) -> str:
 
 
 def with_verdicts(items: Sequence[Candidate], answer: Verdicts) -> Sorted:
-    """Return the items as the verdicts leave them: passed, corrected, dropped, or unchecked where none was given."""
-    verdicts = by_number((verdict.id, verdict) for verdict in answer.items or ())
-    kept: list[Candidate] = []
+    """Return the items as the verdicts leave them: passed, corrected, dropped, or unchecked where none was given.
+
+    One that repeats another gives that one its lines; when the other is not kept, or lacks one of its numbers, it
+    stays, unchecked.
+    """
+    verdicts = {number: given[0] for number, given in by_number((one.id, one) for one in answer.items or ()).items()}
+    same = _repeated(verdicts, len(items))
+    kept: dict[int, Candidate] = {}
     left: list[Dropped] = []
     for number, item in enumerate(items, 1):
-        outcome = _judged(item, verdicts[number][0]) if number in verdicts else item
+        outcome = _judged(item, verdicts[number]) if number in verdicts and number not in same else item
         if isinstance(outcome, Candidate):
-            kept.append(outcome)
+            kept[number] = outcome
         else:
             left.append(outcome)
-    return kept, left
+    for number, other in same.items():
+        if other in kept and _numbers(kept[number]) <= _numbers(kept[other]):
+            left.append(dropped(kept[number], "says what another statement says"))
+            kept[other] = joined_lines(kept[other], kept.pop(number))
+    return list(kept.values()), left
 
 
 def by_number(answers: Iterable[tuple[str | int, T]]) -> Mapping[int, list[T]]:
@@ -68,6 +80,28 @@ def by_number(answers: Iterable[tuple[str | int, T]]) -> Mapping[int, list[T]]:
         if text.isascii() and text.isdecimal() and len(text) < 10:  # noqa: PLR2004 -- no batch has that many
             made.setdefault(int(text), []).append(answer)
     return made
+
+
+def _repeated(verdicts: Mapping[int, Verdict], count: int) -> dict[int, int]:
+    """Return which statement each repeated one is said by; of several that repeat each other the first stays."""
+    named = by_number(
+        (one.repeats or "", number) for number, one in verdicts.items() if one.verdict.strip().lower() == "repeated"
+    )
+    of = {number: other for other, numbers in named.items() for number in numbers if max(number, other) <= count}
+    roots = {number: _root(number, of) for number in of if number > 0 and of[number] > 0}
+    return {number: root for number, root in roots.items() if root != number}
+
+
+def _numbers(item: Candidate) -> set[str]:
+    return set(_NUMBER.findall(item.text))
+
+
+def _root(number: int, of: Mapping[int, int]) -> int:
+    seen: list[int] = []
+    while number in of and number not in seen:
+        seen.append(number)
+        number = of[number]
+    return min(seen[seen.index(number) :]) if number in seen else number
 
 
 def _judged(item: Candidate, verdict: Verdict) -> Candidate | Dropped:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from domain.text import fold_content
 from domain.transcript import Candidate
 
-__all__ = ["merged"]
+__all__ = ["joined_lines", "merged"]
 
 _BETTER = {"passed": 0, "corrected": 1, "unchecked": 2}
 
@@ -27,12 +27,19 @@ def merged(items: Iterable[Candidate]) -> list[Candidate]:
     return list(made.values())
 
 
+def joined_lines(item: Candidate, repeat: Candidate) -> Candidate:
+    """Return an item with the lines of another that says the same, found by whatever found either."""
+    return replace(
+        item,
+        lines=tuple(sorted({*item.lines, *repeat.lines})),
+        found_by=item.found_by if item.found_by == repeat.found_by else "both",
+    )
+
+
 def _joined(one: Candidate, other: Candidate) -> Candidate:
     better = min(one, other, key=lambda item: _BETTER[item.verdict])
     return replace(
-        better,
-        lines=tuple(sorted({*one.lines, *other.lines})),
-        found_by=one.found_by if one.found_by == other.found_by else "both",
+        joined_lines(better, other if better is one else one),
         fact_type=better.fact_type or one.fact_type or other.fact_type,
         key=better.key or one.key or other.key,
         queries=better.queries or one.queries or other.queries,

@@ -74,7 +74,8 @@ its lines. Check each of these, named as here:
 {_DATA}
 Answer for every statement with its number: "passed"; or "corrected" with the whole corrected sentence and the checks \
 it did not meet, when the lines say how it should read; or "dropped" with the checks it did not meet. A correction \
-uses only what its lines say, with numbers and names exactly as they are written there."""
+uses only what its lines say, with numbers and names exactly as they are written there. A statement that says nothing \
+beyond another one given here is "repeated", with the number of that one."""
 
 CLASSIFY = f"""\
 You file statements that were taken from a conversation. Each has a number and the lines that it was taken from.

@@ -35,9 +35,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks of one statement came to."""
 
     id: _Id = ""
-    verdict: Annotated[str, msgspec.Meta(description="passed, corrected or dropped.")] = ""
+    verdict: Annotated[str, msgspec.Meta(description="passed, corrected, dropped or repeated.")] = ""
     text: Annotated[str | None, msgspec.Meta(description="The corrected statement, else null.")] = None
     checks: Annotated[list[str] | None, msgspec.Meta(description="The names of the checks it did not meet.")] = None
+    repeats: Annotated[
+        str | int | None, msgspec.Meta(description="If repeated, the number of the statement that says it all.")
+    ] = None
 
 
 class Verdicts(msgspec.Struct, frozen=True):
