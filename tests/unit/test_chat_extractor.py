@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pytest
@@ -14,7 +15,8 @@ from domain.ports import Answer, Ask
 from domain.settings import ExtractionLimits
 from domain.transcript import Found, KnownKey, Line
 from gateways.extraction.chat import PIPELINE, ChatExtractor
-from tests.scripted_chat import PlainReader, Script, ScriptedChat, line, numbered, shown, window
+from gateways.extraction.dates import resolve_dates
+from tests.scripted_chat import NOW, PlainReader, Script, ScriptedChat, line, numbered, shown, window
 
 T = TypeVar("T")
 HOME = line(0, "I live in Lisbon.")
@@ -278,6 +280,17 @@ class TestErrors:
 
 
 class TestItems:
+    async def test_relative_dates_become_the_events_own(self) -> None:
+        """What "yesterday" means was worked out before, and is what is believed afterwards (C3, C6)."""
+        chat = ScriptedChat(
+            full=says({"text": "The user moved to Lisbon on 2026-04-14.", "lines": [0], "type": "event"}),
+            verify=passes,
+            classify=says({"id": 1, "kind": "event", "occurred_at": "2026-04-14", "valid_from": "2026-04-14"}),
+        )
+        made = await found(chat, line(0, resolve_dates("I moved to Lisbon yesterday.", NOW)))
+        (item,) = made.items
+        assert (item.kind, item.occurred_at, item.valid_from) == ("event", datetime(2026, 4, 14, tzinfo=UTC), None)
+
     async def test_bad_items_lose_none_of_the_others(self) -> None:
         """Blank, invented, over-long and context-only statements are left out, each with its reason."""
         full = says(
