@@ -25,6 +25,7 @@ from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
 from domain.ports import Embedder
 from domain.settings import Settings
 from gateways.api import Api
+from gateways.extraction.offline import OfflineExtractor
 from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
@@ -36,12 +37,13 @@ from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
+from gateways.models.judges import HeuristicJudge
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
-from gateways.service.models import Models
+from gateways.service.models import Models, Provided
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
@@ -115,8 +117,7 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        models = models or local_models()
-        thinking = Thinking(core, models) if settings.thinking and models is not None else None
+        thinking = Thinking(core, models or local_models()) if settings.thinking else None
         tasks = _start_workers(stack, core, service, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
@@ -124,9 +125,9 @@ async def running(
         yield Runtime(url, service, api, tasks)
 
 
-def local_models() -> Models | None:
+def local_models() -> Models:
     """Return the models that need no network."""
-    return None
+    return Models([Provided(OfflineExtractor(), "offline")], [Provided(HeuristicJudge(), "heuristic")])
 
 
 def _raise_file_limit() -> None:

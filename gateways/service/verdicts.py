@@ -43,6 +43,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     def decide(self, loaded: Loaded, profile: OpenProfile, limits: VerifierLimits, now: datetime) -> bool:
         """Write down the verdict and what follows from it; False when the memory was judged before, or is gone."""
+        # Saved in this order, what follows from the verdict is in the views no later than the verdict itself.
+        for one in self.judged:
+            _load(loaded, profile, one.other.memory.address)
         new = _load(loaded, profile, self.memory.address)
         if not new.is_unjudged(self.memory.id, now):
             return False

@@ -76,7 +76,7 @@ async def test_a_paraphrase_does_not_become_a_second_memory(here: Here) -> None:
 REPLACED = (
     ("My favourite player is Ronaldo", "My favourite player is Messi"),
     ("The user loves hiking", "The user hates hiking"),
-    ("The ticket is assigned to Ana", "The ticket was reassigned to Bea"),
+    ("The login page ticket is assigned to Ana", "The login page ticket was reassigned to Bea"),
     ("Ana lives in Porto", "Ana moved from Porto to Lisbon"),
     ("The standup is at 9:30", "The standup is at 10:00 now"),
 )
