@@ -207,11 +207,13 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
     for record in core.directory.profiles():
         core.worker.wake(record.name)
     stack.push_async_callback(service.accesses.flush)
+    stack.push_async_callback(core.policy_refusals.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
+        "refusals": core.policy_refusals.run(core.settings.refusal_flush_seconds),
     }
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)

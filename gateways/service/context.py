@@ -25,6 +25,7 @@ from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
@@ -82,6 +83,7 @@ class Core:
         embedder: Embedder,
         positions: Positions,
         rebuilds: Rebuilds,
+        refusals: PolicyRefusals | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -94,6 +96,7 @@ class Core:
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.rebuilds = rebuilds
+        self.policy_refusals = refusals or PolicyRefusals(events)
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()
