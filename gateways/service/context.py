@@ -17,7 +17,7 @@ from domain.errors import UnavailableError
 from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
-from domain.settings import Settings
+from domain.settings import Reaches, Settings
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -83,7 +83,8 @@ class Core:
         embedder: Embedder,
         positions: Positions,
         rebuilds: Rebuilds,
-        refusals: PolicyRefusals | None = None,
+        refusals: PolicyRefusals,
+        embedder_reaches: Reaches = "local",
     ) -> None:
         self.settings = settings
         self.events = events
@@ -96,7 +97,8 @@ class Core:
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.rebuilds = rebuilds
-        self.policy_refusals = refusals or PolicyRefusals(events)
+        self.policy_refusals = refusals
+        self.embedder_reaches: Reaches = embedder_reaches
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()

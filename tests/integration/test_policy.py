@@ -12,7 +12,7 @@ from domain.settings import DataFlow
 from gateways.bootstrap import Runtime
 from gateways.service.policy import allowed, flow_of
 from gateways.service.refusals import PolicyRefusals
-from projections.ledger import RefusalRecord
+from projections.ledger.records import RefusalRecord
 from tests.integration.test_running import call, running, said
 
 
