@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from domain.envelope import Envelope
 from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
 from domain.ports import Embedder
-from domain.settings import Settings
+from domain.settings import Reaches, Settings
 from gateways.api import Api
 from gateways.extraction.offline import OfflineExtractor
 from gateways.jetstream.bridge import Bridge
@@ -37,6 +37,7 @@ from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
+from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.judges import HeuristicJudge
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.service.administration import Administration
@@ -48,6 +49,7 @@ from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
 from projections.directory import Directory
@@ -78,6 +80,8 @@ async def running(
     nats: str | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
+    embedder_reaches: Reaches = "local",
+    managed: ManagedSettings | None = None,
     bind: str = _LOOPBACK,
     tls: Tls | None = None,
     tls_ca: Path | None = None,
@@ -87,7 +91,8 @@ async def running(
 
     Without ``nats`` an embedded server is started on the loopback interface, or on ``bind`` with ``tls``; ``tls_ca``
     is what a server of one's own is trusted by. ``models`` think about what is written, where the settings say so; by
-    default those that need no network. Raises AlreadyRunningError
+    default those that need no network. ``embedder_reaches`` says where texts go that the embedder is given,
+    ``managed`` where the managed memory is, None for nowhere. Raises AlreadyRunningError
     when another process serves the directory or the port is taken, MismatchError when the streams are
     not configured as they must be.
     """
@@ -113,7 +118,7 @@ async def running(
         stack.push_async_callback(connection.close)
         state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
-        core = await _core(stack, data, connection, state, server, settings, model)
+        core = await _core(stack, data, connection, state, server, settings, model, embedder_reaches)
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
@@ -161,6 +166,7 @@ async def _core(
     server: NatsServer,
     settings: Settings,
     embedder: Embedder,
+    embedder_reaches: Reaches,
 ) -> Core:
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
@@ -171,7 +177,10 @@ async def _core(
     events = EventReader(log, keys)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
-    worker = EmbeddingWorker(events, profiles, embedder, batch=settings.embedding_batch)
+    refusals = PolicyRefusals(events)
+    worker = EmbeddingWorker(
+        events, profiles, embedder, batch=settings.embedding_batch, reaches=embedder_reaches, refused=refusals.note
+    )
     core = Core(
         settings=settings,
         events=events,
@@ -183,6 +192,8 @@ async def _core(
         directory=directory,
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
+        refusals=refusals,
+        embedder_reaches=embedder_reaches,
     )
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
@@ -222,11 +233,13 @@ def _start_workers(
     for name in names:
         core.worker.wake(name)
     stack.push_async_callback(service.accesses.flush)
+    stack.push_async_callback(core.policy_refusals.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
+        "refusals": core.policy_refusals.run(core.settings.refusal_flush_seconds),
     }
     if thinking is not None:
         core.thinking = thinking

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from domain.events import AccessCounted
 from domain.ids import keyed_id, originator_id
 from domain.kinds import profile_scope
 from gateways.service.events import EventReader
+from gateways.service.flushing import Flusher
 
 __all__ = ["Accesses"]
 
@@ -25,7 +25,7 @@ _PER_EVENT = 1_000
 _COUNTER = Actor("access-counter", "service")
 
 
-class Accesses:
+class Accesses(Flusher):
     """Counts what ``recall`` and ``get`` hand out. Each flush has a subject of its own: nobody contends."""
 
     def __init__(self, events: EventReader) -> None:
@@ -38,18 +38,6 @@ class Accesses:
         counts = self._counts[profile]
         for memory in memories:
             counts[memory] = (counts.get(memory, (0, now))[0] + 1, now)
-
-    async def run(self, seconds: float) -> None:
-        """Flush every so often until cancelled."""
-        while True:
-            await asyncio.sleep(seconds)
-            # Cut off half-way, a flush would lose what it had taken.
-            flushing = asyncio.create_task(self.flush())
-            try:
-                await asyncio.shield(flushing)
-            except asyncio.CancelledError:
-                await flushing
-                raise
 
     async def flush(self) -> None:
         """Append what was counted; what cannot be written now is kept for the next flush."""

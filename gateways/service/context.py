@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from domain.errors import UnavailableError
 from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
-from domain.settings import Settings
+from domain.settings import Reaches, Settings
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -25,6 +26,7 @@ from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
@@ -96,6 +98,8 @@ class Core:
         embedder: Embedder,
         positions: Positions,
         rebuilds: Rebuilds,
+        refusals: PolicyRefusals,
+        embedder_reaches: Reaches = "local",
     ) -> None:
         self.settings = settings
         self.events = events
@@ -110,6 +114,8 @@ class Core:
         self.rebuilds = rebuilds
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
+        self.policy_refusals = refusals
+        self.embedder_reaches: Reaches = embedder_reaches
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()
@@ -124,7 +130,7 @@ class Core:
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         """Run a blocking function in the bounded pool."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads, function)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, copy_context().run, function)
 
     async def known_profile(self, name: str) -> bool:
         """Whether the profile exists, without creating it."""

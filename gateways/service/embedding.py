@@ -15,7 +15,9 @@ from domain.errors import ConflictError
 from domain.events import EmbeddingComputed, EmbeddingFailed, Event
 from domain.ids import originator_id
 from domain.ports import Embedded, Embedder
+from domain.settings import Reaches
 from gateways.service.events import EventReader
+from gateways.service.models import KEPT, Refused, may_go, unheard
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.rounds import ProfileQueue
 from projections.ledger import Pending
@@ -41,12 +43,23 @@ class EmbeddingWorker:
     hash of its text, so two workers write it once.
     """
 
-    def __init__(self, events: EventReader, profiles: Profiles, embedder: Embedder, *, batch: int) -> None:
+    def __init__(
+        self,
+        events: EventReader,
+        profiles: Profiles,
+        embedder: Embedder,
+        *,
+        batch: int,
+        reaches: Reaches = "local",
+        refused: Refused = unheard,
+    ) -> None:
         self._events = events
         self._profiles = profiles
         self._embedder = embedder
         self._batch = batch
         self._queue = ProfileQueue("embedding")
+        self._reaches = reaches
+        self._refused = refused
         self._written: dict[str, set[str]] = {}
 
     def wake(self, profile: str) -> None:
@@ -87,7 +100,7 @@ class EmbeddingWorker:
 
     async def embed(self, profile: OpenProfile, pending: Sequence[Pending]) -> None:
         """Embed these texts with the worker's model and append the vectors, or why there are none, as events."""
-        results = await asyncio.to_thread(self._vectors, [one.text for one in pending])
+        results = await asyncio.to_thread(self._results, profile, pending)
         envelopes = [self._envelope(profile, one, result) for one, result in zip(pending, results, strict=True)]
         try:
             await self._events.append(envelopes, expected=0)
@@ -107,7 +120,7 @@ class EmbeddingWorker:
         computed, reasons = 0, []
         for start in range(0, len(failed), self._batch):
             part = failed[start : start + self._batch]
-            results = await asyncio.to_thread(self._vectors, [one.text for one in part])
+            results = await asyncio.to_thread(self._results, profile, part)
             reasons += [result for result in results if isinstance(result, str)]
             # A failure for the same reason is no news.
             news = [(one, new) for one, new in zip(part, results, strict=True) if new != one.reason]
@@ -127,6 +140,21 @@ class EmbeddingWorker:
                 await self._events.append([again], expected=expected)
             computed += isinstance(envelope.data, EmbeddingComputed)
         return computed
+
+    def _results(self, profile: OpenProfile, pending: Sequence[Pending]) -> list[Embedded | str]:
+        """Embed what may go to the model; what may not has the policy as its reason."""
+        if self._reaches == "local":
+            return self._vectors([one.text for one in pending])
+        flow = profile.views.ledger.settings().data_flow
+        limits = [flow.messages if one.kind == "message" else flow.memories for one in pending]
+        sent = [may_go(limit, self._reaches) for limit in limits]
+        came = iter(self._vectors([one.text for one, goes in zip(pending, sent, strict=True) if goes]))
+        for one, limit, goes in zip(pending, limits, sent, strict=True):
+            if not goes:
+                subject = "messages" if one.kind == "message" else "memories"
+                detail = f"expected at most {limit}, found {self._reaches}"
+                self._refused(profile.name, subject, self._embedder.model, detail)
+        return [next(came) if goes else KEPT for goes in sent]
 
     def _vectors(self, texts: Sequence[str]) -> list[Embedded | str]:
         """Embed texts together; when the model fails on one of them, each alone, the reason for those that fail."""

@@ -10,11 +10,13 @@ import msgspec
 from domain.ports import Extractor, Judge
 from domain.settings import DataFlow, Reaches
 
-__all__ = ["Models", "Provided", "may_go"]
+__all__ = ["KEPT", "Models", "Provided", "Refused", "may_go", "unheard"]
 
 T = TypeVar("T")
 _ORDER: tuple[Reaches, ...] = ("local", "own", "partner")
 
+#: Why something was not sent.
+KEPT = "kept by the data-flow policy"
 #: told of content that was kept from a provider: profile, class of content, provider, what was expected and found
 Refused = Callable[[str, str, str, str], None]
 
@@ -32,7 +34,7 @@ def may_go(allowed: Reaches, reaches: Reaches) -> bool:
     return _ORDER.index(reaches) <= _ORDER.index(allowed)
 
 
-def _unheard(profile: str, subject: str, provider: str, detail: str) -> None:
+def unheard(profile: str, subject: str, provider: str, detail: str) -> None:
     """Tell nobody."""
 
 
@@ -44,7 +46,7 @@ class Models:
         extractors: Sequence[Provided[Extractor]],
         judges: Sequence[Provided[Judge]],
         *,
-        refused: Refused = _unheard,
+        refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
         self._judges = judges

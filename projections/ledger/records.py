@@ -212,7 +212,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A text without vectors: waiting, or failed with a ``reason``. ``position`` is its first item's."""
+    """A text without vectors: waiting, or failed with a ``reason``. ``position`` and ``kind`` are its first item's."""
 
     embedding: str
     key_scope: str
@@ -220,6 +220,7 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
     position: int
     reason: str = ""
+    kind: str = ""
 
 
 class IndexCounts(msgspec.Struct, frozen=True, kw_only=True):

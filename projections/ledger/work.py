@@ -10,11 +10,11 @@ from projections.ledger.store import Store
 __all__ = ["WorkQueries"]
 
 _PENDING = """
-SELECT embedding, key_scope, key_id, text, position, '' FROM items
+SELECT embedding, key_scope, key_id, text, position, '', kind FROM items
 WHERE waiting = 1 ORDER BY position
 """
 _FAILED = """
-SELECT e.id, i.key_scope, i.key_id, i.text, i.position, e.reason
+SELECT e.id, i.key_scope, i.key_id, i.text, i.position, e.reason, i.kind
 FROM embeddings e JOIN items i ON i.embedding = e.id AND i.embedding <> ''
 WHERE e.state = 'failed' ORDER BY i.position
 """
