@@ -16,6 +16,7 @@ from gateways.bench import locomo as locomo_set
 from gateways.bench import longmemeval as longmemeval_set
 from gateways.bench import show
 from gateways.bench.gates import failures, parse_gate
+from gateways.bench.judging import judge
 from gateways.bench.place import Place
 from gateways.bench.report import Report, make_report
 from gateways.bench.run import Measured, Watcher, measure
@@ -131,3 +132,6 @@ def _line(run: Measured) -> str:
 
 async def _version(client: Umbriel) -> str:
     return (await client.status(service=True)).version
+
+
+app.command()(judge)

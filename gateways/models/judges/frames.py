@@ -212,7 +212,8 @@ def _link(rest: list[str]) -> str:
 
 def _numbers(words: list[str], names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the numbers that name something (PR 260, ABC-12) and those that measure."""
-    identifiers, numbers = set(), set()
+    identifiers: set[str] = set()
+    numbers: set[str] = set()
     for at, word in enumerate(words):
         before = words[at - 1] if at else ""
         if _CODE.fullmatch(word):

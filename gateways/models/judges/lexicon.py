@@ -226,5 +226,5 @@ PAST = _words(
 
 def known(word: str) -> str:
     """Return a folded word's stem, the same for words that mean the same."""
-    found = stem(NUMBER_WORDS.get(word, word))
+    found: str = stem(NUMBER_WORDS.get(word, word))
     return ALIKE.get(found, found)
