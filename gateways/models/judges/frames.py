@@ -67,6 +67,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     changes: bool
     changes_softly: bool
     ends: bool
+    unsure: bool
+    thing: bool
 
 
 def frame(text: str) -> Frame:
@@ -78,7 +80,7 @@ def frame(text: str) -> Frame:
     rest = words[main + 1 :]
     stems = [lex.known(word) for word in words]
     relation = stems[main] if main < len(words) else ""
-    identifiers, numbers = _numbers(words, names)
+    identifiers, numbers = _numbers(words, names, verb)
     return Frame(
         words=tuple(words),
         owner=owner,
@@ -97,6 +99,8 @@ def frame(text: str) -> Frame:
         changes=any(found in lex.CHANGE_VERBS for found in stems[verb:]),
         changes_softly=any(f" {phrase} " in f" {' '.join(spoken)} " for phrase in lex.CHANGE_PHRASES),
         ends=_ends(words, stems),
+        unsure=text.rstrip().endswith("?") or any(word in lex.UNSURE for word in _but_months(words)),
+        thing=_thing(words[:verb], names),
     )
 
 
@@ -207,10 +211,28 @@ def _relation(relation: str, words: list[str], main: int) -> str:
 
 
 def _link(rest: list[str]) -> str:
-    return next((word for word in rest[:2] if word in lex.PREPOSITIONS), "")
+    """Return the preposition right after the verb, or after an adverb: "moved back to", not "good at"."""
+    for word in rest[:2]:
+        if word in lex.PREPOSITIONS:
+            return word
+        if word not in lex.ADVERBS and word not in {"back", "over", "house", "home"}:
+            break
+    return ""
 
 
-def _numbers(words: list[str], names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _but_months(words: list[str]) -> list[str]:
+    return [word for at, word in enumerate(words) if word != "may" or not at or words[at - 1] not in lex.PREPOSITIONS]
+
+
+def _thing(subject: list[str], names: frozenset[str]) -> bool:
+    """Whether a subject describes a thing ("the tech lead", "memory limit") rather than names a person."""
+    meant = [word for word in subject if _means(word)]
+    if not meant or any(word in lex.SELF for word in subject):
+        return False
+    return subject[0] in {"the", "our"} or (len(meant) > 1 and not names.issuperset(meant[1:]))
+
+
+def _numbers(words: list[str], names: frozenset[str], verb: int) -> tuple[frozenset[str], frozenset[str]]:
     """Return the numbers that name something (PR 260, ABC-12) and those that measure."""
     identifiers: set[str] = set()
     numbers: set[str] = set()
@@ -219,7 +241,9 @@ def _numbers(words: list[str], names: frozenset[str]) -> tuple[frozenset[str], f
         if _CODE.fullmatch(word):
             identifiers.add(word.lstrip("#"))
         elif _NUMBER.fullmatch(word) or word in lex.NUMBER_WORDS:
-            named = lex.known(before) in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
+            named = (
+                0 < at < verb or lex.known(before) in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
+            )
             (identifiers if named else numbers).add(lex.NUMBER_WORDS.get(word, word))
     return frozenset(identifiers), frozenset(numbers)
 
@@ -261,7 +285,8 @@ def _past(words: list[str], verb: int, main: int) -> bool:
 def _ends(words: list[str], stems: list[str]) -> bool:
     line = f" {' '.join(words)} "
     if any(
-        f" {phrase} " in line for phrase in ("no longer", "anymore", "gave up", "broke up", "turned off", "last day")
+        f" {phrase} " in line
+        for phrase in ("no longer", "anymore", "gave up", "broke up", "turned off", "last day", "used to")
     ):
         return True
     return any(found in lex.ENDING_VERBS for found in stems)

@@ -17,6 +17,7 @@ __all__ = [
     "ENDING_VERBS",
     "IDENTIFIED",
     "LIKES",
+    "LINKED",
     "MANY",
     "MONTHS",
     "MOVES",
@@ -26,12 +27,14 @@ __all__ = [
     "PARTICIPLES",
     "PAST",
     "PREPOSITIONS",
+    "QUALITIES",
     "SEASONS",
     "SELF",
     "SINGLE",
     "STATES",
     "STAYS",
     "STOP",
+    "UNSURE",
     "VERBS",
     "WEEKDAYS",
     "known",
@@ -179,11 +182,43 @@ IDENTIFIED = _stems(
     "lesson level phase volume step question story commit page seat gate apartment floor bus exhibit batch"
 )
 
-#: Relations of which a subject has one at a time.
-SINGLE = _stems(
-    "live work name drive run listen weigh sit marry married engage engaged date dating earn host hosted expire "
-    "written write written due belong report assigned seat cost last answer keep kept start end use ship take "
-    "stored deploy deployed"
+#: Relations of which a subject has one at a time: with any preposition, or with these only ("works at", not "works on").
+SINGLE = _stems("name drive weigh marry married engage engaged date dating earn cost")
+LINKED = {
+    stem(verb): frozenset(links.split())
+    for verb, links in {
+        "live": "in at on near",
+        "work": "at for in as",
+        "run": "on at",
+        "listen": "on at",
+        "sit": "at next by in near",
+        "hosted": "on in at",
+        "keep": "in at under",
+        "kept": "in at under",
+        "stored": "in at on",
+        "write": "in with",
+        "written": "in with",
+        "start": "at on",
+        "end": "at on",
+        "expire": "in on",
+        "due": "in on",
+        "belong": "to",
+        "report": "to",
+        "assigned": "to",
+        "answer": "in with",
+    }.items()
+}
+#: What is thought, hoped or possible is not so yet.
+UNSURE = _words(
+    "want wants wanted wanting plan plans planning might may could would should hope hopes hoping think thinks thinking "
+    "consider considers considering wish wishes try tries trying if maybe perhaps probably dream dreams almost"
+)
+#: Qualities, of which anything has several.
+QUALITIES = _stems(
+    "tall short small big large good bad great nice kind funny bright dark happy sad slow fast quick new old young busy "
+    "tired quiet loud clean dirty cheap expensive easy hard simple useful popular important strong weak rich poor smart "
+    "clever friendly shy calm angry worried afraid interested allergic fond proud sick ill cosy lovely warm cold hot "
+    "heavy light wide narrow safe reliable stable buggy broken famous"
 )
 #: What a person may have several of.
 MANY = _stems(
@@ -205,6 +240,7 @@ STATES = {
 }
 VERBS = (
     SINGLE
+    | frozenset(LINKED)
     | LIKES
     | DISLIKES
     | CHANGE_VERBS
