@@ -130,7 +130,7 @@ async def _measure(asked: Judge, pairs: list[Pair], path: Path | None) -> JudgeR
 
 def _part(name: str, asked: Sequence[_Asked], who: str) -> Part:
     kinds = sorted({one.pair.kind for one in asked})
-    scores = []
+    scores: list[Score] = []
     for question in _QUESTIONS:
         by_kind = ((kind, [one for one in asked if one.pair.kind == kind]) for kind in kinds)
         scores.extend(_score(who, question, kind, members, _Asked.says) for kind, members in by_kind)

@@ -98,7 +98,7 @@ class _Pair:
 
     def _attribute(self) -> bool:
         new, old = self.new, self.old
-        if new.relation != old.relation:
+        if new.relation not in {old.relation, f"re{old.relation}"}:
             return bool(old.attribute) and old.attribute <= new.content and _one(new.owner, old.owner)
         alike = new.link == old.link or {new.link, old.link} <= {"in", "on", "at"}
         if new.relation == "be" and not alike:

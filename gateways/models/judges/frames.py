@@ -96,9 +96,9 @@ def frame(text: str) -> Frame:
         negative=_negative(words, relation),
         definite=bool(rest) and rest[0] in {"the", "my", "our", "'s"},
         past=_past(words, verb, main),
-        changes=any(found in lex.CHANGE_VERBS for found in stems[verb:]),
+        changes=any(found in lex.CHANGE_VERBS for found in _main_verbs(words, stems, main)),
         changes_softly=any(f" {phrase} " in f" {' '.join(spoken)} " for phrase in lex.CHANGE_PHRASES),
-        ends=_ends(words, stems),
+        ends=_ends(words, _main_verbs(words, stems, main)),
         unsure=text.rstrip().endswith("?") or any(word in lex.UNSURE for word in _but_months(words)),
         thing=_thing(words[:verb], names),
     )
@@ -215,13 +215,18 @@ def _link(rest: list[str]) -> str:
     for word in rest[:2]:
         if word in lex.PREPOSITIONS:
             return word
-        if word not in lex.ADVERBS and word not in {"back", "over", "house", "home"}:
+        if word not in lex.ADVERBS and word not in {"back", "over", "house", "home", "me", "us"}:
             break
     return ""
 
 
 def _but_months(words: list[str]) -> list[str]:
-    return [word for at, word in enumerate(words) if word != "may" or not at or words[at - 1] not in lex.PREPOSITIONS]
+    timed = lex.PREPOSITIONS | {"since", "last", "this", "next", "early", "late", "until"}
+    return [
+        word
+        for at, word in enumerate(words)
+        if word != "may" or not at or not (words[at - 1] in timed or words[at - 1].isdigit())
+    ]
 
 
 def _thing(subject: list[str], names: frozenset[str]) -> bool:
@@ -241,9 +246,7 @@ def _numbers(words: list[str], names: frozenset[str], verb: int) -> tuple[frozen
         if _CODE.fullmatch(word):
             identifiers.add(word.lstrip("#"))
         elif _NUMBER.fullmatch(word) or word in lex.NUMBER_WORDS:
-            named = (
-                0 < at < verb or lex.known(before) in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
-            )
+            named = 0 < at < verb or before in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
             (identifiers if named else numbers).add(lex.NUMBER_WORDS.get(word, word))
     return frozenset(identifiers), frozenset(numbers)
 
@@ -282,11 +285,18 @@ def _past(words: list[str], verb: int, main: int) -> bool:
     return words[verb] in lex.PAST or (main == verb and words[verb].endswith("ed"))
 
 
-def _ends(words: list[str], stems: list[str]) -> bool:
+def _main_verbs(words: list[str], stems: list[str], main: int) -> list[str]:
+    """Return the main verb, and what follows each "and" after it."""
+    return stems[main : main + 1] + [
+        stems[at] for at in range(main + 2, len(words)) if words[at - 1] in {"and", "then", "got", "was"}
+    ]
+
+
+def _ends(words: list[str], verbs: list[str]) -> bool:
     line = f" {' '.join(words)} "
     if any(
         f" {phrase} " in line
         for phrase in ("no longer", "anymore", "gave up", "broke up", "turned off", "last day", "used to")
     ):
         return True
-    return any(found in lex.ENDING_VERBS for found in stems)
+    return any(found in lex.ENDING_VERBS for found in verbs)

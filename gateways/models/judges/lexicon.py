@@ -177,12 +177,12 @@ NUMBER_WORDS = {
     )
 }
 #: A number after one of these names the thing rather than measuring it.
-IDENTIFIED = _stems(
+IDENTIFIED = _words(
     "pr issue ticket order invoice room case bug task chapter season episode flight sprint incident migration release "
     "lesson level phase volume step question story commit page seat gate apartment floor bus exhibit batch"
 )
 
-#: Relations of which a subject has one at a time: with any preposition, or with these only ("works at", not "works on").
+#: Relations of which a subject has one at a time: in any case, or with these prepositions ("works at", not "works on").
 SINGLE = _stems("name drive weigh marry married engage engaged date dating earn cost")
 LINKED = {
     stem(verb): frozenset(links.split())
@@ -210,15 +210,15 @@ LINKED = {
 }
 #: What is thought, hoped or possible is not so yet.
 UNSURE = _words(
-    "want wants wanted wanting plan plans planning might may could would should hope hopes hoping think thinks thinking "
-    "consider considers considering wish wishes try tries trying if maybe perhaps probably dream dreams almost"
+    "want wants wanted wanting plan plans planning might may could would should hope hopes hoping think thinks "
+    "thinking consider considers considering wish wishes try tries trying if maybe perhaps probably dream dreams almost"
 )
 #: Qualities, of which anything has several.
 QUALITIES = _stems(
-    "tall short small big large good bad great nice kind funny bright dark happy sad slow fast quick new old young busy "
-    "tired quiet loud clean dirty cheap expensive easy hard simple useful popular important strong weak rich poor smart "
-    "clever friendly shy calm angry worried afraid interested allergic fond proud sick ill cosy lovely warm cold hot "
-    "heavy light wide narrow safe reliable stable buggy broken famous"
+    "tall short small big large good bad great nice kind funny bright dark happy sad slow fast quick new old young "
+    "busy tired quiet loud clean dirty cheap expensive easy hard simple useful popular important strong weak rich poor "
+    "smart clever friendly shy calm angry worried afraid interested allergic fond proud sick ill cosy warm "
+    "cold hot heavy light wide narrow safe reliable stable buggy broken famous"
 )
 #: What a person may have several of.
 MANY = _stems(
