@@ -15,7 +15,7 @@ __all__ = ["FIT_AUTHORS", "OURS", "Pair", "cosines", "read_pairs"]
 
 OURS = "judge.jsonl"
 #: The heuristic judge's weights and rules were made on the pairs of these authors of ours; the others are held out.
-FIT_AUTHORS = frozenset("abcdi")
+FIT_AUTHORS = frozenset("abcdij")
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):

@@ -116,6 +116,8 @@ class _Pair:
 
     def _single(self) -> bool:
         new, old = self.new, self.old
+        if new.relation == "be" and new.indefinite != old.indefinite:
+            return False  # "red" and "a Fiat" are not values of one attribute
         if new.attribute or old.attribute:
             return True
         if new.relation == "be":
@@ -195,7 +197,7 @@ class _Pair:
         """Whether a subject may have several of what is said: brothers, dogs, drinks that are liked."""
         new, old = self.new, self.old
         heads = new.attribute & old.attribute
-        if heads:
+        if heads and (old.relation == "be" or new.link or _has_one(new, old)):
             return bool(heads & lex.MANY)
         if self.same_key:
             return False

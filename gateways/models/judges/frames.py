@@ -36,6 +36,7 @@ _SPELLED = (
 )
 _REMINDER = re.compile(r"^(?:please )?(?:(?:do not|never) forget|remember)(?: to| that)?\s+")
 _SHORT = 4
+_LETTER = re.compile(r"(?<=\S )A\b(?!')")
 _TOKEN = re.compile(r"'s|#?\w+(?:[.,:/@+-]\w+)*")
 _CODE = re.compile(r"[a-z]+-\d+|#\d+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -63,6 +64,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     former: frozenset[str]
     negative: bool
     definite: bool
+    indefinite: bool
     past: bool
     changes: bool
     changes_softly: bool
@@ -95,6 +97,7 @@ def frame(text: str) -> Frame:
         former=_former(words),
         negative=_negative(words, relation),
         definite=bool(rest) and rest[0] in {"the", "my", "our", "'s"},
+        indefinite=bool(rest) and rest[0] in {"a", "an"},
         past=_past(words, verb, main),
         changes=any(found in lex.CHANGE_VERBS for found in _main_verbs(words, stems, main)),
         changes_softly=any(f" {phrase} " in f" {' '.join(spoken)} " for phrase in lex.CHANGE_PHRASES),
@@ -106,7 +109,8 @@ def frame(text: str) -> Frame:
 
 def _words(text: str) -> tuple[list[str], frozenset[str]]:
     """Return the folded words, and those written with a capital inside the sentence or all in capitals."""
-    plain = unicodedata.normalize("NFKC", text)
+    # "Hall A" ends with a name, not with an article.
+    plain = _LETTER.sub("A_", unicodedata.normalize("NFKC", text))
     names = {
         found.group().casefold()
         for found in _TOKEN.finditer(plain)
@@ -153,7 +157,7 @@ def _free(words: list[str], at: int) -> bool:
 
 def _may_be_verb(words: list[str], at: int, word: str) -> bool:
     if word in lex.AUXILIARIES:
-        return not (word == "may" and at and words[at - 1] in {"in", "of"})
+        return True
     if lex.known(word) not in lex.VERBS and word not in lex.PAST:
         return False
     if at == 0:
@@ -170,6 +174,8 @@ def _participle(word: str, before: list[str]) -> bool:
         return False
     if not any(auxiliary in lex.BE_OR_HAVE for auxiliary in before):
         return lex.known(word) in lex.VERBS
+    if word in lex.NOUNS_IN_ING:
+        return False
     return word in lex.PARTICIPLES or (len(word) > _SHORT and word.endswith(("ed", "ing")))
 
 
@@ -296,7 +302,17 @@ def _ends(words: list[str], verbs: list[str]) -> bool:
     line = f" {' '.join(words)} "
     if any(
         f" {phrase} " in line
-        for phrase in ("no longer", "anymore", "gave up", "broke up", "turned off", "last day", "used to")
+        for phrase in (
+            "no longer",
+            "anymore",
+            "gave up",
+            "broke up",
+            "turned off",
+            "last day",
+            "used to",
+            "rid of",
+            "gave away",
+        )
     ):
         return True
     return any(found in lex.ENDING_VERBS for found in verbs)

@@ -22,6 +22,7 @@ __all__ = [
     "MONTHS",
     "MOVES",
     "NOT",
+    "NOUNS_IN_ING",
     "NUMBER_WORDS",
     "OPPOSITES",
     "PARTICIPLES",
@@ -57,7 +58,7 @@ def _groups(*groups: str) -> dict[str, str]:
 SELF = _words("i me my mine myself user we us our ours")
 DETERMINERS = _words("the a an my our your his her its their this that these those 's some any no")
 AUXILIARIES = _words(
-    "am is are was were be been being have has had do does did will would can could should must may might get got gets"
+    "am is are was were be been being have has had do does did will would can could should must might get got gets"
 )
 NOT = _words("not never no cannot without")
 ADVERBS = _words(
@@ -97,6 +98,7 @@ ALIKE = _groups(
 
 BE_OR_HAVE = _words("am is are was were be been being have has had get got gets")
 #: Irregular participles.
+NOUNS_IN_ING = _words("spring morning evening wedding meeting building nothing something king ring")
 PARTICIPLES = _words(
     "written rewritten kept gone built born sold made given taken taught known called put set run sent told left quit "
     "bought brought thrown chosen driven drawn grown held led lost met paid read sat seen spoken spent stood won broken"
