@@ -125,10 +125,15 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """Probabilities in [0, 1] that a new statement replaces an older one, and that the two contradict each other."""
+    """Probabilities in [0, 1] that a new statement replaces an older one, and that the two contradict each other.
+
+    ``model`` and ``rule`` tell whose opinion it is; empty, that of the judge that was asked.
+    """
 
     replaces: float
     contradicts: float
+    model: str = ""
+    rule: Literal["", "judge", "heuristic"] = ""
 
 
 class Judge(Protocol):

@@ -18,6 +18,7 @@ from gateways.bench import show
 from gateways.bench.conversations import YieldReport, measure_yield
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
+from gateways.bench.judging import judge
 from gateways.bench.place import Place
 from gateways.bench.report import Report, make_report
 from gateways.bench.run import Measured, Watcher, measure
@@ -167,3 +168,6 @@ def _line(run: Measured) -> str:
 
 async def _version(client: Umbriel) -> str:
     return (await client.status(service=True)).version
+
+
+app.command()(judge)

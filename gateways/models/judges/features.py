@@ -60,7 +60,8 @@ class _Pair:
 
     def compared(self, cosine: float) -> Compared:
         """Return the features; nothing ties what names different things or different times."""
-        apart = self.identifiers or self.periods or (self.other_key and not self._restates())
+        unsure = self.new.unsure and not self.old.unsure
+        apart = unsure or self.identifiers or self.periods or (self.other_key and not self._restates())
         found = {
             "update": self._update(),
             "number": self._number(),
@@ -97,7 +98,7 @@ class _Pair:
 
     def _attribute(self) -> bool:
         new, old = self.new, self.old
-        if new.relation != old.relation:
+        if new.relation not in {old.relation, f"re{old.relation}"}:
             return bool(old.attribute) and old.attribute <= new.content and _one(new.owner, old.owner)
         alike = new.link == old.link or {new.link, old.link} <= {"in", "on", "at"}
         if new.relation == "be" and not alike:
@@ -115,11 +116,14 @@ class _Pair:
 
     def _single(self) -> bool:
         new, old = self.new, self.old
+        if new.relation == "be" and new.indefinite != old.indefinite:
+            return False  # "red" and "a Fiat" are not values of one attribute
         if new.attribute or old.attribute:
             return True
         if new.relation == "be":
-            return SELF not in old.owner and _thing(old) and not new.negative and not old.negative
-        return old.relation in lex.SINGLE or bool(new.content & old.content & {stem("favourite")})
+            qualities = lex.QUALITIES & {*new.value, *old.value}
+            return (old.thing or bool(old.link)) and not (new.negative or old.negative or qualities)
+        return _has_one(new, old) or bool(new.content & old.content & {stem("favourite")})
 
     def _number(self) -> bool:
         """Whether the same is said with another measure."""
@@ -134,10 +138,14 @@ class _Pair:
         new, old = self.new, self.old
         if new.former & (set(old.value) | old.attribute | old.owner) and (self._near() or new.changes):
             return True
+        if new.changes and old.thing and old.relation == "be" and old.owner <= set(new.value):
+            return True
         if not self.same_subject and not (new.changes and _one(new.owner, old.owner)):
             return False
         if new.changes:
-            described = old.relation == "be" and _thing(old)
+            if old.changes:
+                return new.relation in lex.MOVES and new.link == old.link == "to"
+            described = old.relation == "be" and old.thing
             return self.same_attribute or bool(old.attribute) or described or _goes_to(new, old)
         return new.changes_softly and self.same_attribute and not self._several()
 
@@ -150,9 +158,9 @@ class _Pair:
         if not new.ends or not _one(new.owner, old.owner) or old.ends:
             return False
         if not new.value and new.relation in lex.ENDING_VERBS | lex.CHANGE_VERBS:
-            return self.same_subject
+            return self.same_subject and old.thing
         mattering = set(old.value) - new.numbers or old.content
-        return bool(mattering & new.content) or old.relation in new.content
+        return 2 * len(mattering & new.content) >= len(mattering) or old.relation in new.content
 
     def _flip(self) -> bool:
         """Whether the same is now affirmed that was denied, liked that was disliked, on that was off."""
@@ -176,7 +184,7 @@ class _Pair:
         if new.negative != old.negative or not old.content or not _one(new.owner, old.owner):
             return False
         core = old.content - lex.LIKES if new.relation == old.relation == "like" else old.content
-        if new.ends != old.ends or new.changes != old.changes:
+        if new.ends != old.ends or new.changes != old.changes or (new.attribute and not new.attribute & old.content):
             return False
         return bool(core) and core <= new.content and not (old.numbers - new.numbers)
 
@@ -189,11 +197,13 @@ class _Pair:
         """Whether a subject may have several of what is said: brothers, dogs, drinks that are liked."""
         new, old = self.new, self.old
         heads = new.attribute & old.attribute
-        if heads:
+        if heads and (old.relation == "be" or new.link or _has_one(new, old)):
             return bool(heads & lex.MANY)
         if self.same_key:
             return False
-        return old.relation not in lex.SINGLE | {"be"} and not old.content & {stem("favourite")}
+        if new.past and old.past:
+            return True
+        return old.relation != "be" and not _has_one(new, old) and not old.content & {stem("favourite")}
 
 
 def _aligned(new: Frame, old: Frame) -> tuple[Frame, Frame]:
@@ -214,9 +224,9 @@ def _turned(one: Frame) -> Frame | None:
     return msgspec.structs.replace(one, owner=owner, attribute=attribute, value=tuple(one.owner), definite=False)
 
 
-def _thing(old: Frame) -> bool:
-    """Whether a plain subject is a thing that was described ("the tech lead"), not a name."""
-    return old.words[:1] == ("the",) or len(old.owner) > 1 or bool(old.link)
+def _has_one(new: Frame, old: Frame) -> bool:
+    """Whether a subject has one value of this relation at a time."""
+    return old.relation in lex.SINGLE or {new.link, old.link} <= lex.LINKED.get(old.relation, frozenset())
 
 
 def _kin(new: Frame, old: Frame) -> bool:
@@ -231,7 +241,8 @@ def _kin(new: Frame, old: Frame) -> bool:
 
 def _goes_to(new: Frame, old: Frame) -> bool:
     """Whether a change leads to what the old statement was about: a place, a time, a team."""
-    moving = new.relation in lex.MOVES and old.relation in lex.STAYS
+    moving = new.relation in lex.MOVES and old.relation in lex.STAYS and new.link in {"to", "from", "into", "off", ""}
+    moving = moving and (bool(new.link) or not new.value)
     return moving or bool(set(new.value) & set(old.value))
 
 

@@ -36,6 +36,7 @@ _SPELLED = (
 )
 _REMINDER = re.compile(r"^(?:please )?(?:(?:do not|never) forget|remember)(?: to| that)?\s+")
 _SHORT = 4
+_LETTER = re.compile(r"(?<=\S )A\b(?!')")
 _TOKEN = re.compile(r"'s|#?\w+(?:[.,:/@+-]\w+)*")
 _CODE = re.compile(r"[a-z]+-\d+|#\d+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -63,10 +64,13 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     former: frozenset[str]
     negative: bool
     definite: bool
+    indefinite: bool
     past: bool
     changes: bool
     changes_softly: bool
     ends: bool
+    unsure: bool
+    thing: bool
 
 
 def frame(text: str) -> Frame:
@@ -78,7 +82,7 @@ def frame(text: str) -> Frame:
     rest = words[main + 1 :]
     stems = [lex.known(word) for word in words]
     relation = stems[main] if main < len(words) else ""
-    identifiers, numbers = _numbers(words, names)
+    identifiers, numbers = _numbers(words, names, verb)
     return Frame(
         words=tuple(words),
         owner=owner,
@@ -93,16 +97,20 @@ def frame(text: str) -> Frame:
         former=_former(words),
         negative=_negative(words, relation),
         definite=bool(rest) and rest[0] in {"the", "my", "our", "'s"},
+        indefinite=bool(rest) and rest[0] in {"a", "an"},
         past=_past(words, verb, main),
-        changes=any(found in lex.CHANGE_VERBS for found in stems[verb:]),
+        changes=any(found in lex.CHANGE_VERBS for found in _main_verbs(words, stems, main)),
         changes_softly=any(f" {phrase} " in f" {' '.join(spoken)} " for phrase in lex.CHANGE_PHRASES),
-        ends=_ends(words, stems),
+        ends=_ends(words, _main_verbs(words, stems, main)),
+        unsure=text.rstrip().endswith("?") or any(word in lex.UNSURE for word in _but_months(words)),
+        thing=_thing(words[:verb], names),
     )
 
 
 def _words(text: str) -> tuple[list[str], frozenset[str]]:
     """Return the folded words, and those written with a capital inside the sentence or all in capitals."""
-    plain = unicodedata.normalize("NFKC", text)
+    # "Hall A" ends with a name, not with an article.
+    plain = _LETTER.sub("A_", unicodedata.normalize("NFKC", text))
     names = {
         found.group().casefold()
         for found in _TOKEN.finditer(plain)
@@ -149,7 +157,7 @@ def _free(words: list[str], at: int) -> bool:
 
 def _may_be_verb(words: list[str], at: int, word: str) -> bool:
     if word in lex.AUXILIARIES:
-        return not (word == "may" and at and words[at - 1] in {"in", "of"})
+        return True
     if lex.known(word) not in lex.VERBS and word not in lex.PAST:
         return False
     if at == 0:
@@ -166,6 +174,8 @@ def _participle(word: str, before: list[str]) -> bool:
         return False
     if not any(auxiliary in lex.BE_OR_HAVE for auxiliary in before):
         return lex.known(word) in lex.VERBS
+    if word in lex.NOUNS_IN_ING:
+        return False
     return word in lex.PARTICIPLES or (len(word) > _SHORT and word.endswith(("ed", "ing")))
 
 
@@ -207,18 +217,42 @@ def _relation(relation: str, words: list[str], main: int) -> str:
 
 
 def _link(rest: list[str]) -> str:
-    return next((word for word in rest[:2] if word in lex.PREPOSITIONS), "")
+    """Return the preposition right after the verb, or after an adverb: "moved back to", not "good at"."""
+    for word in rest[:2]:
+        if word in lex.PREPOSITIONS:
+            return word
+        if word not in lex.ADVERBS and word not in {"back", "over", "house", "home", "me", "us"}:
+            break
+    return ""
 
 
-def _numbers(words: list[str], names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _but_months(words: list[str]) -> list[str]:
+    timed = lex.PREPOSITIONS | {"since", "last", "this", "next", "early", "late", "until"}
+    return [
+        word
+        for at, word in enumerate(words)
+        if word != "may" or not at or not (words[at - 1] in timed or words[at - 1].isdigit())
+    ]
+
+
+def _thing(subject: list[str], names: frozenset[str]) -> bool:
+    """Whether a subject describes a thing ("the tech lead", "memory limit") rather than names a person."""
+    meant = [word for word in subject if _means(word)]
+    if not meant or any(word in lex.SELF for word in subject):
+        return False
+    return subject[0] in {"the", "our"} or (len(meant) > 1 and not names.issuperset(meant[1:]))
+
+
+def _numbers(words: list[str], names: frozenset[str], verb: int) -> tuple[frozenset[str], frozenset[str]]:
     """Return the numbers that name something (PR 260, ABC-12) and those that measure."""
-    identifiers, numbers = set(), set()
+    identifiers: set[str] = set()
+    numbers: set[str] = set()
     for at, word in enumerate(words):
         before = words[at - 1] if at else ""
         if _CODE.fullmatch(word):
             identifiers.add(word.lstrip("#"))
         elif _NUMBER.fullmatch(word) or word in lex.NUMBER_WORDS:
-            named = lex.known(before) in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
+            named = 0 < at < verb or before in lex.IDENTIFIED or (before in names and before not in lex.MONTHS)
             (identifiers if named else numbers).add(lex.NUMBER_WORDS.get(word, word))
     return frozenset(identifiers), frozenset(numbers)
 
@@ -257,10 +291,28 @@ def _past(words: list[str], verb: int, main: int) -> bool:
     return words[verb] in lex.PAST or (main == verb and words[verb].endswith("ed"))
 
 
-def _ends(words: list[str], stems: list[str]) -> bool:
+def _main_verbs(words: list[str], stems: list[str], main: int) -> list[str]:
+    """Return the main verb, and what follows each "and" after it."""
+    return stems[main : main + 1] + [
+        stems[at] for at in range(main + 2, len(words)) if words[at - 1] in {"and", "then", "got", "was"}
+    ]
+
+
+def _ends(words: list[str], verbs: list[str]) -> bool:
     line = f" {' '.join(words)} "
     if any(
-        f" {phrase} " in line for phrase in ("no longer", "anymore", "gave up", "broke up", "turned off", "last day")
+        f" {phrase} " in line
+        for phrase in (
+            "no longer",
+            "anymore",
+            "gave up",
+            "broke up",
+            "turned off",
+            "last day",
+            "used to",
+            "rid of",
+            "gave away",
+        )
     ):
         return True
-    return any(found in lex.ENDING_VERBS for found in stems)
+    return any(found in lex.ENDING_VERBS for found in verbs)

@@ -17,21 +17,25 @@ __all__ = [
     "ENDING_VERBS",
     "IDENTIFIED",
     "LIKES",
+    "LINKED",
     "MANY",
     "MONTHS",
     "MOVES",
     "NOT",
+    "NOUNS_IN_ING",
     "NUMBER_WORDS",
     "OPPOSITES",
     "PARTICIPLES",
     "PAST",
     "PREPOSITIONS",
+    "QUALITIES",
     "SEASONS",
     "SELF",
     "SINGLE",
     "STATES",
     "STAYS",
     "STOP",
+    "UNSURE",
     "VERBS",
     "WEEKDAYS",
     "known",
@@ -54,7 +58,7 @@ def _groups(*groups: str) -> dict[str, str]:
 SELF = _words("i me my mine myself user we us our ours")
 DETERMINERS = _words("the a an my our your his her its their this that these those 's some any no")
 AUXILIARIES = _words(
-    "am is are was were be been being have has had do does did will would can could should must may might get got gets"
+    "am is are was were be been being have has had do does did will would can could should must might get got gets"
 )
 NOT = _words("not never no cannot without")
 ADVERBS = _words(
@@ -94,6 +98,7 @@ ALIKE = _groups(
 
 BE_OR_HAVE = _words("am is are was were be been being have has had get got gets")
 #: Irregular participles.
+NOUNS_IN_ING = _words("spring morning evening wedding meeting building nothing something king ring")
 PARTICIPLES = _words(
     "written rewritten kept gone built born sold made given taken taught known called put set run sent told left quit "
     "bought brought thrown chosen driven drawn grown held led lost met paid read sat seen spoken spent stood won broken"
@@ -174,16 +179,48 @@ NUMBER_WORDS = {
     )
 }
 #: A number after one of these names the thing rather than measuring it.
-IDENTIFIED = _stems(
+IDENTIFIED = _words(
     "pr issue ticket order invoice room case bug task chapter season episode flight sprint incident migration release "
     "lesson level phase volume step question story commit page seat gate apartment floor bus exhibit batch"
 )
 
-#: Relations of which a subject has one at a time.
-SINGLE = _stems(
-    "live work name drive run listen weigh sit marry married engage engaged date dating earn host hosted expire "
-    "written write written due belong report assigned seat cost last answer keep kept start end use ship take "
-    "stored deploy deployed"
+#: Relations of which a subject has one at a time: in any case, or with these prepositions ("works at", not "works on").
+SINGLE = _stems("name drive weigh marry married engage engaged date dating earn cost")
+LINKED = {
+    stem(verb): frozenset(links.split())
+    for verb, links in {
+        "live": "in at on near",
+        "work": "at for in as",
+        "run": "on at",
+        "listen": "on at",
+        "sit": "at next by in near",
+        "hosted": "on in at",
+        "keep": "in at under",
+        "kept": "in at under",
+        "stored": "in at on",
+        "write": "in with",
+        "written": "in with",
+        "start": "at on",
+        "end": "at on",
+        "expire": "in on",
+        "due": "in on",
+        "belong": "to",
+        "report": "to",
+        "assigned": "to",
+        "answer": "in with",
+    }.items()
+}
+#: What is thought, hoped or possible is not so yet.
+UNSURE = _words(
+    "want wants wanted wanting plan plans planning might may could would should hope hopes hoping think thinks "
+    "thinking consider considers considering wish wishes try tries trying if maybe perhaps probably dream dreams almost"
+)
+#: Qualities, of which anything has several.
+QUALITIES = _stems(
+    "tall short small big large good bad great nice kind funny bright dark happy sad slow fast quick new old young "
+    "busy tired quiet loud clean dirty cheap expensive easy hard simple useful popular important strong weak rich poor "
+    "smart clever friendly shy calm angry worried afraid interested allergic fond proud sick ill cosy warm "
+    "cold hot heavy light wide narrow safe reliable stable buggy broken famous"
 )
 #: What a person may have several of.
 MANY = _stems(
@@ -205,6 +242,7 @@ STATES = {
 }
 VERBS = (
     SINGLE
+    | frozenset(LINKED)
     | LIKES
     | DISLIKES
     | CHANGE_VERBS
@@ -226,5 +264,5 @@ PAST = _words(
 
 def known(word: str) -> str:
     """Return a folded word's stem, the same for words that mean the same."""
-    found = stem(NUMBER_WORDS.get(word, word))
+    found: str = stem(NUMBER_WORDS.get(word, word))
     return ALIKE.get(found, found)
