@@ -12,6 +12,7 @@ from domain.transcript import Candidate, Found, KnownKey, Line, Window
 from gateways.extraction.offline import words
 from gateways.extraction.offline.grammar import (
     Voice,
+    dated_last,
     head,
     key_part,
     stated_span,
@@ -83,11 +84,15 @@ def _voice(line: Line, text: str, *, among_people: bool) -> Voice:
 
 def _statements(sentence: str, voice: Voice) -> Iterator[tuple[Statement, str]]:
     unsure = words.UNSURE.search(sentence) is not None
-    last, before = "", False
+    last, before, when = "", False, ""
     for part, carried in clauses(sentence):
         if carried and not before:
             continue
-        clause = head(f"{_carry(last, part)} {part}" if carried else part)
+        if "[" in part and not without_dates(part):
+            when = part
+            continue
+        clause = head(dated_last(f"{_carry(last, part)} {part}" if carried else part))
+        clause, when = (f"{clause} {when}", "") if when and "[" not in clause else (clause, "")
         found = list(_of_clause(clause, sentence, voice, unsure=unsure))
         yield from ((statement, clause) for statement in found)
         last, before = clause, bool(found)

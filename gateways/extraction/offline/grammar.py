@@ -12,6 +12,8 @@ from gateways.extraction.offline import words
 
 __all__ = [
     "Voice",
+    "date_side",
+    "dated_last",
     "head",
     "key_part",
     "stated_span",
@@ -95,6 +97,14 @@ def head(clause: str) -> str:
     return " ".join((subject, *kept, *tokens[at:]))
 
 
+def dated_last(clause: str) -> str:
+    """Return a clause with the date that it begins with at its end."""
+    bare = clause[filler.end() :] if (filler := words.FILLER.match(clause)) else clause
+    date = _DATED.match(bare)
+    rest = bare[date.end() :].strip(" ,") if date is not None else ""
+    return f"{rest} {date[0].strip(' ,')}" if date is not None and rest else clause
+
+
 def they(text: str) -> str:
     """Return a clause with its first person as ``they``: verbs stay as they are."""
     return _FIRST.sub(lambda match: _FROM_FIRST[match[0].lower()], text)
@@ -135,6 +145,12 @@ def _shown(match: re.Match[str]) -> str:
     if last:
         return f" between {first} and {last} "
     return f" {'on' if len(first) == len('2026-04-14') else 'in'} {first} "
+
+
+def date_side(text: str) -> str:
+    """Return the preposition before the first resolved date of a clause, empty when there is none."""
+    match = _DATED.search(text)
+    return (match["side"] or "").lower() if match is not None else ""
 
 
 def stated_span(text: str, zone: tzinfo | None) -> tuple[datetime | None, datetime | None]:

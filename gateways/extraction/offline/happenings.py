@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gateways.extraction.offline import words
-from gateways.extraction.offline.grammar import Voice, they, with_dates, without_dates
+from gateways.extraction.offline.grammar import Voice, date_side, they, with_dates, without_dates
 from gateways.extraction.offline.statements import Rule, Statement, rule
 
 __all__ = ["HAPPENINGS"]
@@ -39,32 +39,52 @@ _OCCASION = """
     ceremony
 """
 _UNCLEAR = re.compile(
-    r"\b(?:it|this|these|those|you|your|he|she|they|him|her|them|there|here|his|their|that|one|so|what|how|something|thing"
+    r"\b(?:it|this|these|those|you|your|he|she|they|him|her|them|there|here|his|their|that|one|so|somewhere|what|how|something|thing"
     r"|things|stuff|some (?:news|bad news|great news)|a lot|lots)\b",
     re.IGNORECASE,
 )
 _OTHERS_TIME = re.compile(r"\b(?:when|while|until|before|after) (?:I|we|my)\b|\band then\b|…")
 _CLAUSE_END = re.compile(r"\s*(?:,\s*(?:which|so|because|where|but|and|it|what|a|an)\b|\s(?:–|—|-)\s|\s(?:because|so that|which|and it"
                          r"|but|where|and was|and loved|and had a)\b|\().*\Z")  # fmt: skip
+#: The date is of something else than what happened.
+_NOT_THEN = frozenset({"by", "until", "till", "before", "since", "from", "starting"})
+_VAGUE = re.compile(
+    r"(?:had|got|took|is having) (?:an?|the|quite an?|such an?|some|great|good) (?:[\w-]+ ){0,4}?(?:time|blast|day|night|experience|incident|week|weekend"
+    r"|fun|scare|break|ride|news)\Z|.* (?:a few more|some more|more|another|again|together with)\Z|(?:went|ran|got) (?:back|out|in|off|into)\Z",
+    re.IGNORECASE,
+)
 _MOST_WORDS = 26
 
 
 def _event(voice: Voice, verb: str, rest: str) -> Statement | None:
-    cut = _CLAUSE_END.sub("", rest)
-    if "[" not in cut:
+    cut = _after_date(_CLAUSE_END.sub("", rest))
+    if "[" not in cut or date_side(cut) in _NOT_THEN:
         return None
     what = without_dates(cut)
-    if _UNCLEAR.search(what) or _OTHERS_TIME.search(cut) or len(cut.split()) > _MOST_WORDS:
+    if (
+        _UNCLEAR.search(what)
+        or _VAGUE.match(f"{verb} {what}")
+        or _OTHERS_TIME.search(cut)
+        or len(cut.split()) > _MOST_WORDS
+    ):
         return None
     if not what and verb.rsplit(maxsplit=1)[-1] not in {"graduated", "retired", "married"}:
         return None
-    text = f"{voice.noun} {verb} {with_dates(they(cut))}"
+    text = f"{voice.noun} {verb} {with_dates(they(cut.replace(' together', '')))}"
     return Statement(text=" ".join(text.split()), kind="event", fact_type="event",
                      asks=(f"When was it that {voice.noun} {verb} {what}?"[:160], f"What did {voice.noun} do?",
                            f"{voice.noun} {verb} {what}"[:160]))  # fmt: skip
 
 
+def _after_date(text: str) -> str:
+    """Return a clause without what follows a comma or dash after its date."""
+    date, bracket, tail = text.partition("]")
+    return date + bracket + re.split(r"\s*[,;(–—]|\s-", tail, maxsplit=1)[0]
+
+
 def _past(match: re.Match[str], voice: Voice) -> Statement | None:
+    if date_side(match["rest"]) == "for" or re.match(r"(?:I|we) have got\b", match[0], re.IGNORECASE):
+        return None
     return _event(voice, match["verb"].lower(), match["rest"].strip())
 
 

@@ -116,7 +116,8 @@ def _detail(match: re.Match[str], voice: Voice) -> Statement | None:
     ):
         return None
     what = match["what"]
-    if "@" not in value and not any(char.isdigit() for char in value) and not values.name(value, voice):
+    handle = what.lower().endswith(("handle", "username")) and len(value.split()) == 1
+    if not handle and not re.search(r"[@\d]", value) and not values.name(value, voice):
         return None
     return _identity(voice, f"{voice.whose} {what} is {value}", key_part(what), f"What is {voice.whose} {what}?",
                      f"{what} of {voice.noun}", f"{voice.whose} contact details and particulars")  # fmt: skip

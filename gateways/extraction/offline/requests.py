@@ -16,7 +16,7 @@ _DONE_BY_AN_ASSISTANT = """
     recommend schedule book return output list summarize summarise assume consider treat skip leave talk follow
     test prefer sign quote link create delete push deploy default stick round convert propose share store save
     log read review verify double-check sort capitalise capitalize indent wrap print offer notify warn open
-    order charge buy pick search look offer rely reveal repeat
+    order charge buy pick search offer rely reveal repeat
 """
 _VERB = rf"(?P<verb>{words.alternatives(_DONE_BY_AN_ASSISTANT)})"
 _LEAD = (
@@ -169,9 +169,18 @@ def _told(what: str, voice: Voice) -> str:
 
 
 def _decided(match: re.Match[str], voice: Voice) -> Statement | None:
-    what = match["what"].strip(" ,")
+    what = re.split(
+        r"\s+[-–—]\s|\s*\(|,\s(?=even|so|which|but|as|and)|\s(?:even though|although|because|since)\b", match["what"]
+    )[0]
+    what = what.strip(" ,")
     tokens = what.split()
-    if not tokens or len(tokens) > 16 or _UNCLEAR.search(what) or tokens[0].lower() in words.POINTING | {"so", "not"}:
+    if (
+        not tokens
+        or len(tokens) > 16
+        or _UNCLEAR.search(what)
+        or tokens[0].lower() in words.POINTING | {"so", "not"}
+        or "together" in tokens
+    ):
         return None
     if re.match(
         r"the (?:first|second|third|last|latter|former|other|flow)\b|(?:option|plan) \w\b", what, re.IGNORECASE

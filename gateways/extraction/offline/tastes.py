@@ -74,7 +74,10 @@ def _prefers(match: re.Match[str], voice: Voice) -> Statement | None:
 
 
 def _favourite(match: re.Match[str], voice: Voice) -> Statement | None:
-    what, value = match["what"].lower(), match["value"].strip(" ,")
+    value = re.split(
+        r"\s+(?:because|since|for its|for the|right now|at the moment)\b|,\s|\s+[-–—]\s|\s*\(", match["value"]
+    )[0]
+    what, value = match["what"].lower(), value.strip(" ,")
     first = value.split()[0].lower() if value else ""
     if not value or len(value.split()) > 6 or first in words.POINTING | {"not", "when", "probably", "definitely"}:
         return None

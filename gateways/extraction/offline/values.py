@@ -33,7 +33,7 @@ _NOT_A_NAME = words.listed("""
 _INNER_VERB = re.compile(
     r"\b(?:is|are|was|were|am|has|had|I|i|you|your|we|he|she|they|it|can|will|did|does|do|don't|isn't|that|this|these"
     r"|those|her|him|them|his|when|until|while|except|only|sometimes|usually|too|as long|how|what|why|who|where|not"
-    r"|never|anymore|any more|but|than|my|our|me|us|back then|as a (?:kid|child)|there|here)\b"
+    r"|never|anymore|any more|but|than|my|our|me|us|myself|back then|as a (?:kid|child)|there|here|itself|himself|herself|yourself)\b"
 )
 _SAFE_THE = re.compile(
     r"the (?:beach|sea|ocean|outdoors|mountains|rain|cold|heat|summer|winter|snow|countryside|desert|forest|city|theatre"
@@ -43,6 +43,14 @@ _VAGUE_OBJECT = re.compile(
     r"(?:the|a|an|my|our|your|some|any|all|every|each|being|seeing|hearing|knowing|having|getting|feeling|thinking|when"
     r"|where|such|more|less|most|many|much|lots|to|of|in|on|at|for|with|as|by|like|doing|making|sharing|watching you"
     r"|and|or|if|new|other|working with you|talking to you|just|so|really|very|it's|that's|both|exactly|anything)\b",
+    re.IGNORECASE,
+)
+
+
+_LEADING = re.compile(r"(?:also|really|mostly|especially|mainly)\s+", re.IGNORECASE)
+_TRAILING = re.compile(
+    r"\s+(?:because|since|so much|a lot|very much|these days|right now|at the moment|more than anything|now|too|as well"
+    r"|though|although|even though|honestly|tbh|already|again|lately|nowadays|aka)\b|\s+[-–—]+(?:\s|\Z)|\s*[(;:]|,\s",
     re.IGNORECASE,
 )
 
@@ -81,8 +89,8 @@ def organisation(text: str, voice: Voice) -> str:
 def _whole(found: str, rest: str) -> bool:
     if not found or (rest and not _MORE.match(rest)):
         return False
-    first = [token.strip(",'").lower() for token in found.split()]
-    return not any(token in words.NOT_A_PLACE for token in first) and not found.rstrip(",").endswith("'s")
+    bare = {token.strip(",'").lower() for token in found.split()}
+    return not bare & words.NOT_A_PLACE and not bare <= words.NOT_ALONE and not found.endswith("'s")
 
 
 def _proper_run(text: str, before: frozenset[str], voice: Voice) -> tuple[str, str]:
@@ -108,7 +116,7 @@ def _proper_run(text: str, before: frozenset[str], voice: Voice) -> tuple[str, s
     if end == begin:
         return "", text
     stop = tokens[end - 1][1]
-    return text[:stop].rstrip(" ,."), text[stop:].strip()
+    return text[:stop].rstrip(" ,."), ("," if tokens[end - 1][0].endswith(",") else "") + text[stop:].strip()
 
 
 def _lower_run(text: str) -> tuple[str, str]:
@@ -127,8 +135,7 @@ def _proper(token: str) -> bool:
 
 def thing(text: str) -> str:
     """Return what somebody likes or has, empty when it is known from the conversation only, or holds a clause."""
-    bare = re.split(r"\s+(?:because|since|so much|a lot|very much|these days|right now|at the moment|more than anything)\b"
-                    r"|\s*[(;:]|,\s", text, maxsplit=1)[0].strip(" ,'\"")  # fmt: skip
+    bare = _LEADING.sub("", _TRAILING.split(text, maxsplit=1)[0].strip(" ,'\""))
     tokens = bare.split()
     if not tokens or len(tokens) > 6 or tokens[0].lower() in words.POINTING or not bare[0].isalnum():
         return ""

@@ -8,6 +8,7 @@ __all__ = [
     "ADVERBS",
     "FILLER",
     "LANGUAGES",
+    "NOT_ALONE",
     "NOT_A_PLACE",
     "NOT_MEANT",
     "POINTING",
@@ -96,15 +97,19 @@ POINTING = listed("""
 """)
 #: Capitalised or not, what people live, work or move in or to and is no place.
 NOT_A_PLACE = listed("""
-    postgres postgresql mysql mongodb redis linux ubuntu debian windows macos mac ios android python rust go
-    golang java kotlin typescript javascript react vue angular svelte django rails kubernetes docker aws gcp
-    azure slack teams discord notion jira github gitlab git vim neovim emacs vscode firefox chrome safari
-    spotify netflix gmail outlook excel sheets figma nats kafka rabbitmq sqlite terraform ansible fear denial
-    hope hell heaven peace harmony constant darkness exile poverty luxury sin bed pajamas jeans monday tuesday
-    wednesday thursday friday saturday sunday january february march april june july august september october
-    november december plan step phase question chapter section part page general particular total private public
-    person love limbo pain mode silence squalor town theory class school college university and or but next
-    first second third back another new
+    postgres postgresql mysql mongodb redis linux ubuntu debian windows macos mac ios android python rust go golang
+    kotlin typescript javascript react vue angular svelte django rails kubernetes docker aws gcp azure slack teams
+    discord notion jira github gitlab git vim neovim emacs vscode firefox chrome safari spotify netflix gmail outlook
+    excel sheets figma nats kafka rabbitmq sqlite terraform ansible fear denial hope hell heaven peace harmony constant
+    darkness exile poverty luxury sin bed pajamas jeans monday tuesday wednesday thursday friday saturday sunday january
+    february march april june july august september october november december plan step phase question chapter section
+    part page general particular total private public love limbo pain mode silence squalor theory hr qa marketing
+    accounting sales engineering management support earth
+""")
+#: No place or organisation either, where nothing else belongs to the name.
+NOT_ALONE = listed("""
+    new next second third first back another and or but town class school college university java person the i it bank
+    hospital company office inc one two team
 """)
 LANGUAGES = """
     english french german spanish italian portuguese dutch swedish norwegian danish finnish icelandic polish
