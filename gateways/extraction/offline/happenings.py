@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gateways.extraction.offline import words
+import msgspec
+
+from gateways.extraction.offline import nouns, words
 from gateways.extraction.offline.grammar import Voice, date_side, they, with_dates, without_dates
 from gateways.extraction.offline.statements import Rule, Statement, rule
 
@@ -38,6 +40,7 @@ _OCCASION = """
     retreat camp dinner move audition hearing call workshop competition event fundraiser reservation rehearsal
     ceremony
 """
+_RELATIVES = words.alternatives(" ".join(nouns.RELATIONS | nouns.PETS))
 _UNCLEAR = re.compile(
     r"\b(?:it|this|these|those|you|your|he|she|they|him|her|them|there|here|his|their|that|one|so|somewhere|what|how|something|thing"
     r"|things|stuff|some (?:news|bad news|great news)|a lot|lots)\b",
@@ -109,8 +112,15 @@ def _own_occasion(match: re.Match[str], voice: Voice) -> Statement | None:
                      f"dates and appointments of {voice.noun}"))  # fmt: skip
 
 
+def _of_a_relative(match: re.Match[str], voice: Voice) -> Statement | None:
+    found = _past(match, msgspec.structs.replace(voice, noun=f"{voice.whose} {match['who'].strip()}"))
+    return found if found is None or date_side(match["rest"]) not in _NOT_THEN else None
+
+
 HAPPENINGS: tuple[Rule, ...] = (
     rule(rf"(?:I|we)(?: have)? (?P<verb>{words.alternatives(_PAST)}) (?P<rest>.*\[\d{{4}}.*)", _past),
+    rule(rf"(?:my|our) (?P<who>(?:\w+ )?(?:{_RELATIVES})) (?P<verb>{words.alternatives(_PAST)}) "
+         r"(?P<rest>.*\[\d{4}.*)", _of_a_relative),
     rule(rf"(?:I|we) (?:am|are) (?P<verb>{words.alternatives(_FUTURE)}) (?P<rest>.*\[\d{{4}}.*)", _planned),
     rule(rf"(?:I|we) will (?P<verb>{words.alternatives(_WILL)}) (?P<rest>.*\[\d{{4}}.*)", _will),
     rule(rf"(?:I|we) have(?: got)? (?P<what>(?:an?|my|our) (?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)}))\b"

@@ -8,7 +8,7 @@ from gateways.extraction.offline import nouns, values, words
 from gateways.extraction.offline.grammar import Voice, key_part
 from gateways.extraction.offline.statements import Rule, Statement, rule
 
-__all__ = ["BIRTHDAYS", "PEOPLE"]
+__all__ = ["BIRTHDAYS", "GREETED", "PEOPLE"]
 
 _RELATION = rf"(?P<mod>(?:older|younger|little|big|eldest|youngest|oldest|twin|elder|new|baby|late|ex)[ -])?" \
             rf"(?P<rel>{words.alternatives(' '.join(nouns.RELATIONS | nouns.PETS))})"  # fmt: skip
@@ -27,6 +27,11 @@ def _name(match: re.Match[str], voice: Voice) -> Statement | None:
         return None
     return _identity(voice, f"{voice.whose} name is {found}", "name",
                      f"What is {voice.noun} called?", f"name of {voice.noun}", f"Who is {found}?")  # fmt: skip
+
+
+def _greeted(match: re.Match[str], voice: Voice) -> Statement | None:
+    known = nouns.NATIONALITIES | nouns.FAITHS | nouns.DIETS | nouns.STATUSES.keys()
+    return None if voice.lower or match["name"].lower() in known else _name(match, voice)
 
 
 def _age(match: re.Match[str], voice: Voice) -> Statement | None:
@@ -74,8 +79,10 @@ def _trait(match: re.Match[str], voice: Voice) -> Statement | None:
 
 
 def _allergy(match: re.Match[str], voice: Voice) -> Statement | None:
-    found = values.thing(match["thing"])
-    if not found:
+    some = re.match(r"(?:most|all|some|many) ", match["thing"], re.IGNORECASE)
+    bare = match["thing"][some.end() :] if some is not None else match["thing"]
+    found = (some[0] if some is not None else "") + values.thing(bare)
+    if not values.thing(bare):
         return None
     says = "is not allergic to" if match["not"] else "is allergic to"
     return _identity(voice, f"{voice.noun} {says} {found}", f"allergy_{key_part(found)}",
@@ -152,10 +159,22 @@ def _married(match: re.Match[str], voice: Voice) -> Statement | None:
                      asks=(f"Who is {voice.noun} married to?", f"{voice.whose} husband or wife", f"Who is {who}?"))  # fmt: skip
 
 
+def _relative(match: re.Match[str], voice: Voice) -> str:
+    """Return ``brother`` or ``brother Tom``, empty when what follows the relation is no name."""
+    who = values.name(match["who"], voice) if match["who"] else ""
+    return f"{match['rel'].lower()} {who}".strip() if who or not match["who"] else ""
+
+
 def _relative_trade(match: re.Match[str], voice: Voice) -> Statement | None:
-    relation, phrase = match["rel"].lower(), match["trade"].strip()
+    relation, phrase = _relative(match, voice), match["trade"].strip()
     tokens = phrase.lower().split()
-    if not tokens or len(tokens) > 4 or tokens[-1] not in nouns.TRADES or nouns.NOT_A_TRADE & set(tokens):
+    if (
+        not relation
+        or not tokens
+        or len(tokens) > 4
+        or tokens[-1] not in nouns.TRADES
+        or nouns.NOT_A_TRADE & set(tokens)
+    ):
         return None
     return Statement(text=f"{voice.whose} {relation} is {match['article']} {phrase}", fact_type="relationship",
                      attribute=f"{key_part(relation)}_job", asks=(f"What does {voice.whose} {relation} do?",
@@ -163,25 +182,27 @@ def _relative_trade(match: re.Match[str], voice: Voice) -> Statement | None:
 
 
 def _relative_home(match: re.Match[str], voice: Voice) -> Statement | None:
-    relation, where = match["rel"].lower(), values.place(match["place"], voice)
-    if not where:
+    relation, where = _relative(match, voice), values.place(match["place"], voice)
+    if not where or not relation:
         return None
     return Statement(text=f"{voice.whose} {relation} lives in {where}", fact_type="relationship",
                      attribute=f"{key_part(relation)}_home", asks=(f"Where does {voice.whose} {relation} live?",
                      f"{voice.whose} {relation} home", f"Who lives in {where}?"))  # fmt: skip
 
 
-def _relative_age(match: re.Match[str], voice: Voice) -> Statement:
-    relation = match["rel"].lower()
+def _relative_age(match: re.Match[str], voice: Voice) -> Statement | None:
+    relation = _relative(match, voice)
+    if not relation:
+        return None
     return Statement(text=f"{voice.whose} {relation} is {match['age']} years old", fact_type="relationship",
                      attribute=f"{key_part(relation)}_age", asks=(f"How old is {voice.whose} {relation}?",
                      f"{voice.whose} {relation} age", f"age of the {relation} of {voice.noun}"))  # fmt: skip
 
 
 PEOPLE: tuple[Rule, ...] = (
-    rule(r"my (?:full |first |real )?name is (?P<name>.+)", _name),
+    rule(r"my (?:full |first |real )?name(?: is|'s) (?P<name>.+)", _name),
     rule(r"(?:I am called|I go by|people call me|everyone calls me|(?:please )?call me) (?P<name>.+)", _name),
-    rule(r"I am (?P<age>\d{1,3})(?: years?[ -]old| years of age| y/?o)?", _age),
+    rule(r"I am (?P<age>\d{1,3})(?: years?[ -]old(?:,.*)?| years of age| y/?o)?", _age),
     rule(r"I (?:have )?turned (?P<age>\d{1,3})(?: years old)?", _age),
     rule(r"I am (?P<article>an?) (?P<trade>.+)", _trade),
     rule(r"I am (?P<not>no longer )?(?P<article>an? )?(?P<trait>[\w -]+?)(?P<anymore> any ?more)?", _trait),
@@ -201,9 +222,9 @@ PEOPLE: tuple[Rule, ...] = (
          r"(?:called|named|whose name is) (?P<name>.+)", _called),
     rule(rf"(?P<name>\S+(?: \S+)?) is my {_RELATION}", _called),
     rule(r"I am married to (?P<name>.+)", _married),
-    rule(rf"my {_OWNED} is (?P<article>an?) (?P<trade>.+)", _relative_trade),
-    rule(rf"my {_OWNED} (?:lives|is living) in (?P<place>.+)", _relative_home),
-    rule(rf"my {_OWNED} (?:is|turned|just turned) (?P<age>\d{{1,3}})(?: years?[ -]old)?", _relative_age),
+    rule(rf"my {_OWNED}(?P<who> \S+)? is (?P<article>an?) (?P<trade>.+)", _relative_trade),
+    rule(rf"my {_OWNED}(?P<who> \S+)? (?:lives|is living) in (?P<place>.+)", _relative_home),
+    rule(rf"my {_OWNED}(?P<who> \S+)? (?:is|turned|just turned) (?P<age>\d{{1,3}})(?: years?[ -]old)?", _relative_age),
 )  # fmt: skip
 
 #: Days of every year: read with the dates that were resolved for this one taken out.
@@ -212,3 +233,6 @@ BIRTHDAYS: tuple[Rule, ...] = (
          r"|\w+ (?:the )?\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?)", _birthday),
     rule(r"I was born on (?P<day>(?:the )?(?:\d{1,2}\S* (?:of )?\w+|\w+ \d{1,2}\S*)(?:,? \d{4})?)", _birthday),
 )  # fmt: skip
+
+#: How people give their name after a greeting; elsewhere, who somebody "is" may be anything.
+GREETED: tuple[Rule, ...] = (rule(r"(?:I am|this is|my name(?:'s| is)) (?P<name>\S+(?: \S+)?)", _greeted),)

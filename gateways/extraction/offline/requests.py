@@ -8,14 +8,14 @@ from gateways.extraction.offline import values, words
 from gateways.extraction.offline.grammar import Voice, key_part, they, without_dates
 from gateways.extraction.offline.statements import Rule, Statement, rule
 
-__all__ = ["DECISIONS", "REMEMBERED", "REQUESTS", "plain_statement"]
+__all__ = ["DECISIONS", "REMEMBERED", "REQUESTS", "STANDING", "plain_statement"]
 
 _DONE_BY_AN_ASSISTANT = """
     use reply respond answer write speak call address give show include add avoid ask start begin end format
     keep explain provide check run commit cite translate send mention suggest make put confirm tell refer
     recommend schedule book return output list summarize summarise assume consider treat skip leave talk follow
     test prefer sign quote link create delete push deploy default stick round convert propose share store save
-    log read review verify double-check sort capitalise capitalize indent wrap print offer notify warn open
+    log read review verify double-check sort greet capitalise capitalize indent wrap print offer notify warn open
     order charge buy pick search offer rely reveal repeat
 """
 _VERB = rf"(?P<verb>{words.alternatives(_DONE_BY_AN_ASSISTANT)})"
@@ -142,16 +142,24 @@ def _due(match: re.Match[str], voice: Voice) -> Statement | None:
 
 
 def _todo(match: re.Match[str], voice: Voice) -> Statement | None:
-    what = match["what"].strip(" ,.")
+    what = match["what"].strip(" ,.\"'")
     if voice.among_people or not 1 < len(what.split()) <= 40 or _GOOD_WISHES.match(what) or _unresolved(what):
         return None
     return _task(voice, f"{voice.noun} needs to {they(what[0].lower() + what[1:])}", what)
+
+
+_OF_THIS_TALK = re.compile(
+    r"\b(?:that case|above|below|the following|in this|for now|I (?:\w+ed|did|was|just|already|have \w+ed|am (?:not )?\w+ing))\b",
+    re.IGNORECASE,
+)
 
 
 def plain_statement(text: str, voice: Voice) -> Statement | None:
     """Return what somebody wants remembered, as it was said, with them as ``they``; None when it cannot stand alone."""
     what = text.strip(" ,:")
     own = re.match(r"(?:I|we)\b", what)
+    if _OF_THIS_TALK.search(what):
+        return None
     if not 2 < len(what.split()) <= 40 or not _SUBJECT_OF_NOTE.match(what):  # noqa: PLR2004 - subject, verb and more
         return None
     if own is None and (_UNCLEAR.search(what) or not _FINITE.search(what)):
@@ -168,34 +176,48 @@ def _told(what: str, voice: Voice) -> str:
     return they(what)
 
 
-def _decided(match: re.Match[str], voice: Voice) -> Statement | None:
-    what = re.split(
-        r"\s+[-–—]\s|\s*\(|,\s(?=even|so|which|but|as|and)|\s(?:even though|although|because|since)\b", match["what"]
-    )[0]
-    what = what.strip(" ,")
-    tokens = what.split()
-    if (
-        not tokens
-        or len(tokens) > 16
-        or _UNCLEAR.search(what)
-        or tokens[0].lower() in words.POINTING | {"so", "not"}
-        or "together" in tokens
-    ):
-        return None
-    if re.match(
-        r"the (?:first|second|third|last|latter|former|other|flow)\b|(?:option|plan) \w\b", what, re.IGNORECASE
-    ):
-        return None
-    for_what = re.search(r"\bfor (?:the |our |my )?([\w -]+)\Z", what)
-    about = f"for_{key_part(for_what[1])}" if for_what else "_".join(key_part(without_dates(what)).split("_")[:5])
-    who = f"{voice.noun} said they" if match["who"].lower() == "we" else voice.noun
-    verb = " ".join(match["verb"].lower().split()).removeprefix("have ")
-    verb = {"are going with": "are going with" if match["who"].lower() == "we" else "is going with",
-            "am going with": "is going with", "chosen": "chose"}.get(verb, verb)  # fmt: skip
-    return Statement(text=f"{who} {verb} {they(what)}", fact_type="decision", attribute=f"decision_{about}",
-                     asks=(f"What did {voice.noun} decide?", f"decisions of {voice.noun}", f"decision: {what}"[:120],
-                           f"What did {voice.noun} choose{' for ' + for_what[1] if for_what else ''}?"))  # fmt: skip
+_ASIDE = re.compile(
+    r"\s+[-–—]\s|\s*\(|,\s(?=even|so|which|but|as|and)|\s(?:even though|although|because|since)\b", re.IGNORECASE
+)
+_NO_CHOICE = re.compile(
+    r"the (?:first|second|third|last|latter|former|other|flow)\b|(?:option|plan) \w\b|(?:\S+ )?\[|so\b|.*\btogether\b",
+    re.IGNORECASE,
+)
+_LONGEST_CHOICE = 16
 
+
+def _decided(match: re.Match[str], voice: Voice) -> Statement | None:
+    what = _ASIDE.split(match["what"], maxsplit=1)[0].strip(" ,")
+    bare = without_dates(what)
+    verb = " ".join(match["verb"].lower().split()).removeprefix("have ")
+    if not _is_choice(bare, verb) or _NO_CHOICE.match(what):
+        return None
+    ours = match["who"].lower() == "we"
+    verb = {"am going with": "is going with", "chosen": "chose"}.get(verb, verb)
+    about = re.search(r"\bfor (?:the |our |my )?([\w -]+)\Z", bare)
+    topic = f"for_{key_part(about[1])}" if about else "_".join(key_part(bare).split("_")[:5])
+    return Statement(
+        text=f"{voice.noun}{' said they' if ours else ''} {verb} {they(what)}",
+        fact_type="decision",
+        attribute=f"decision_{topic}",
+        asks=(
+            f"What did {voice.noun} decide?",
+            f"decisions of {voice.noun}",
+            f"What did {voice.noun} choose{' for ' + about[1] if about else ''}?",
+            f"decision: {what}"[:120],
+        ),
+    )
+
+
+def _is_choice(what: str, verb: str) -> bool:
+    tokens = what.split()
+    if not tokens or len(tokens) > _LONGEST_CHOICE or _UNCLEAR.search(what) or tokens[0].lower() in words.POINTING:
+        return False
+    return not verb.endswith("going with") or not (what[0].islower() or re.search(r" to [A-Z]", what))
+
+
+#: Alone before a comma, it belongs to what follows.
+STANDING = re.compile(_STANDING, re.IGNORECASE)
 
 REQUESTS: tuple[Rule, ...] = (
     rule(rf"{_LEAD}(?:{_STANDING},? )?{_LEAD}call me (?P<name>[^,]+?)(?:,? (?:please|from now on|instead|not .+))?", _call_me),
@@ -211,6 +233,8 @@ REQUESTS: tuple[Rule, ...] = (
     rule(r"(?:to-?do|task|action item)\s*[:–-]\s*(?P<what>.+)", _todo),
     rule(r"(?:please )?(?:don't|do not) forget to (?P<what>.+)", _todo),
     rule(r"(?:please )?add (?P<what>.+) to my (?:to-?do|task)s?(?: list)?", _todo),
+    rule(r"(?:please )?set (?:me )?a reminder (?P<when>)(?P<side>to|about) (?P<what>.+)", _reminder),
+    rule(r"(?:please )?remember to (?P<what>.+)", _due),
     rule(r"I (?:still )?(?:need to|have to|must|have got to) (?P<what>.+)", _due),
 )  # fmt: skip
 

@@ -42,7 +42,7 @@ _CARRIED = (
 _SPLIT = re.compile(
     rf"\s*(?:[,;:–—…]+|\s-|\.\.+)\s*(?:(?:and|but|so|plus|also|though|yet|because|since)\s+)?(?=\S)(?={_SUBJECT}\s)"
     rf"|\s+(?:and|but|so|plus|because|since|although|though|while|then)\s+(?={_SUBJECT}\s)"
-    rf"|(?P<carry>,?\s+and\s+(?={_CARRIED}))",
+    rf"|(?P<carry>,?\s+(?:and|but)\s+(?={_CARRIED}))",
     re.IGNORECASE,
 )
 

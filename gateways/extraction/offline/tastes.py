@@ -35,8 +35,9 @@ _LIKING = (
 
 
 def _likes(match: re.Match[str], voice: Voice) -> Statement | None:
-    what = _activity(match["thing"]) or values.thing(match["thing"])
-    if not what or (what.split()[0].lower() in {"working", "talking", "chatting", "going"} and voice.among_people):
+    asked = match["thing"].replace(" together", "")
+    what = _activity(asked) or values.thing(asked)
+    if not what or (what.split()[0].lower() in {"working", "talking", "chatting"} and voice.among_people):
         return None
     folded = key_part(_BOOSTS.sub("", re.sub(r"^the ", "", what)))
     return Statement(text=f"{voice.noun} {_says(match['verb'])} {what}", fact_type="preference", attribute=f"likes_{folded}",
@@ -46,7 +47,7 @@ def _likes(match: re.Match[str], voice: Voice) -> Statement | None:
 
 def _activity(text: str) -> str:
     """Return ``reading`` for ``to read``, with what belongs to it."""
-    match = re.match(r"to (\w+)(?:\s+(.+))?\Z", text)
+    match = re.match(r"to (\w+)(?:(?:,\s.+)|\s+(.+))?\Z", text)
     if match is None or match[1].lower() not in _ACTIVITIES:
         return ""
     return values.thing(f"{_ACTIVITIES[match[1].lower()]} {match[2] or ''}".strip())
@@ -139,13 +140,13 @@ def _plays(match: re.Match[str], voice: Voice) -> Statement | None:
 
 TASTES: tuple[Rule, ...] = (
     rule(r"I (?:would )?(?P<verb>prefer) (?P<first>.+?) (?P<over>over|to|rather than) (?P<second>.+)", _prefers),
-    rule(rf"I {_LIKING} (?P<thing>.+)", _likes),
+    rule(rf"(?:I|we) {_LIKING} (?P<thing>.+)", _likes),
     rule(rf"my (?:all-time |absolute )?(?:favourite|favorite) (?P<what>{words.alternatives(_THINGS_OF_TASTE)})"
          r"(?: of all time| ever)? (?:is|has always been) (?P<value>.+)", _favourite),
     rule(r"I (?:don't|do not|never) (?P<verb>eat|drink) (?P<thing>.+?)(?: any ?more)?", _eats),
     rule(r"I (?:don't|do not) (?P<verb>drink|smoke|drive|cook|swim|dance)(?: any ?more)?", _abstains),
     rule(rf"(?:I|we) (?:have|have got|own) (?P<number>{_NUMBER}) (?P<kind>(?:[a-z]+[ -]){{0,2}}?)(?P<noun>[a-z-]+)"
-         r"(?: at home)?", _has),
+         r"(?: at home|,? (?:who|which|named|called) .+|, .+)?", _has),
     rule(r"I drive (?P<article>an?) (?P<thing>.+)", _drives),
     rule(r"I play (?P<the>the )?(?P<thing>[a-z ]+?)(?: every \w+| for fun| in a band| regularly)?", _plays),
 )  # fmt: skip

@@ -36,12 +36,12 @@ _INNER_VERB = re.compile(
     r"|never|anymore|any more|but|than|my|our|me|us|myself|back then|as a (?:kid|child)|there|here|itself|himself|herself|yourself)\b"
 )
 _SAFE_THE = re.compile(
-    r"the (?:beach|sea|ocean|outdoors|mountains|rain|cold|heat|summer|winter|snow|countryside|desert|forest|city|theatre"
+    r"[tT]he (?:beach|sea|ocean|outdoors|mountains|rain|cold|heat|summer|winter|snow|countryside|desert|forest|city|theatre"
     r"|theater|opera|gym|dentist|smell of .+|taste of .+|sound of .+|[A-Z]\S*(?: [A-Z]\S*)*)\Z"
 )
 _VAGUE_OBJECT = re.compile(
     r"(?:the|a|an|my|our|your|some|any|all|every|each|being|seeing|hearing|knowing|having|getting|feeling|thinking|when"
-    r"|where|such|more|less|most|many|much|lots|to|of|in|on|at|for|with|as|by|like|doing|making|sharing|watching you"
+    r"|where|such|more|less|most|many|much|lots|to|of|in|on|at|for|with|as|by|like|doing|sharing|watching you"
     r"|and|or|if|new|other|working with you|talking to you|just|so|really|very|it's|that's|both|exactly|anything)\b",
     re.IGNORECASE,
 )
@@ -136,10 +136,11 @@ def _proper(token: str) -> bool:
 def thing(text: str) -> str:
     """Return what somebody likes or has, empty when it is known from the conversation only, or holds a clause."""
     bare = _LEADING.sub("", _TRAILING.split(text, maxsplit=1)[0].strip(" ,'\""))
+    bare = bare.replace('"', "") if bare.count('"') == 1 else bare
     tokens = bare.split()
     if not tokens or len(tokens) > 6 or tokens[0].lower() in words.POINTING or not bare[0].isalnum():
         return ""
-    if tokens[0] == "the":
+    if tokens[0].lower() == "the":
         return bare if _SAFE_THE.match(bare) and not _INNER_VERB.search(bare) else ""
     return "" if _VAGUE_OBJECT.match(bare) or _INNER_VERB.search(bare) or "…" in bare else bare
 

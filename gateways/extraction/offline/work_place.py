@@ -174,7 +174,7 @@ def _workplace_city(match: re.Match[str], voice: Voice) -> Statement | None:
 
 
 WORK_PLACE: tuple[Rule, ...] = (
-    rule(r"(?:I|we) live (?:in )?(?P<place>(?:(?<=in )|(?=near |outside )).+)", _home),
+    rule(r"(?:I|we) live (?:(?:alone|with (?:my|our) [\w ]+?) )?(?:in )?(?P<place>(?:(?<=in )|(?=near |outside )).+)", _home),
     rule(r"(?:I am|I have been|we are|we have been) living in (?P<place>.+)", _home),
     rule(r"(?:I am|we are) (?:based|settled) in (?P<place>.+)", _home),
     rule(r"I reside in (?P<place>.+)", _home),
@@ -192,6 +192,7 @@ WORK_PLACE: tuple[Rule, ...] = (
     rule(r"I am employed (?P<side>at|by) (?P<where>.+)", _employer),
     rule(r"I(?: have)? (?:started|got|landed|accepted|took)(?: working)?(?: an?| my)?(?: new)?(?: job| position| role)? (?:at|with) "
          r"(?P<where>.+)", lambda m, v: _employer(m, v) if re.search(r"\bjob|position|role|working\b", m[0]) else None),
+    rule(r"I(?: have)? started at (?P<where>[A-Z].+? as an? .+)", _employer),
     rule(r"I(?: have)? joined (?P<where>[A-Z].+? as an? .+)", _employer),
     rule(r"I am an? (?P<role>[\w -]+?) (?P<side>at|for) (?P<where>.+)", lambda m, v: _trade_at(m, v)),
     rule(r"my (?:new )?(?:job|employer|company) is (?:at )?(?P<where>.+)", lambda m, v: _proper_employer(m, v)),
