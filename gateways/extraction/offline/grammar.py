@@ -73,8 +73,10 @@ _FROM_FIRST = {
     "i'd": "they'd", "we're": "they're", "we've": "they've", "we'll": "they'll", "i am": "they are",
     "i was": "they were",
 }  # fmt: skip
-_FIRST = re.compile(r"(?<![\w'.-])(?:I am|I was|i am|i was|[Ii](?:'(?:m|ve|ll|d))?|[Ww]e(?:'(?:re|ve|ll))?|[Mm]e|[Mm]y"
-                    r"|[Mm]ine|[Mm]yself|[Oo]urs?|us|[Oo]urselves)(?![\w'./-])")  # fmt: skip
+_FIRST = re.compile(
+    r"(?<![\w'.-])(?:I am|I was|i am|i was|[Ii](?:'(?:m|ve|ll|d))?|[Ww]e(?:'(?:re|ve|ll))?|[Mm]e|[Mm]y"
+    r"|[Mm]ine|[Mm]yself|[Oo]urs?|us|[Oo]urselves)(?![\w'./-])"
+)
 _OPENING = re.compile(r"(I|we)(?:'?(m|ve|re|ll|d)\b|\b)", re.IGNORECASE)
 _EXPANDED = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
 _OWN = {"have": "has", "am": "is", "are": "is", "do": "does", "go": "goes"}

@@ -47,13 +47,17 @@ _UNCLEAR = re.compile(
     re.IGNORECASE,
 )
 _OTHERS_TIME = re.compile(r"\b(?:when|while|until|before|after) (?:I|we|my)\b|\band then\b|…")
-_CLAUSE_END = re.compile(r"\s*(?:,\s*(?:which|so|because|where|but|and|it|what|a|an)\b|\s(?:–|—|-)\s|\s(?:because|so that|which|and it"
-                         r"|but|where|and was|and loved|and had a)\b|\().*\Z")  # fmt: skip
+_CLAUSE_END = re.compile(
+    r"\s*(?:,\s*(?:which|so|because|where|but|and|it|what|a|an)\b|\s(?:–|—|-)\s|\s(?:because|so that|which|and it"
+    r"|but|where|and was|and loved|and had a)\b|\().*\Z"
+)
 #: The date is of something else than what happened.
 _NOT_THEN = frozenset({"by", "until", "till", "before", "since", "from", "starting"})
 _VAGUE = re.compile(
-    r"(?:had|got|took|is having) (?:an?|the|quite an?|such an?|some|great|good) (?:[\w-]+ ){0,4}?(?:time|blast|day|night|experience|incident|week|weekend"
-    r"|fun|scare|break|ride|news)\Z|.* (?:a few more|some more|more|another|again|together with)\Z|(?:went|ran|got) (?:back|out|in|off|into)\Z",
+    r"(?:had|got|took|is having) (?:an?|the|quite an?|such an?|some|great|good) (?:[\w-]+ ){0,4}?(?:time"
+    r"|blast|day|night|experience|incident|week|weekend"
+    r"|fun|scare|break|ride|news)\Z|.* (?:a few more|some more|more|another|again|together with)\Z|(?:went"
+    r"|ran|got) (?:back|out|in|off|into)\Z",
     re.IGNORECASE,
 )
 _MOST_WORDS = 26
@@ -74,9 +78,16 @@ def _event(voice: Voice, verb: str, rest: str) -> Statement | None:
     if not what and verb.rsplit(maxsplit=1)[-1] not in {"graduated", "retired", "married"}:
         return None
     text = f"{voice.noun} {verb} {with_dates(they(cut.replace(' together', '')))}"
-    return Statement(text=" ".join(text.split()), kind="event", fact_type="event",
-                     asks=(f"When was it that {voice.noun} {verb} {what}?"[:160], f"What did {voice.noun} do?",
-                           f"{voice.noun} {verb} {what}"[:160]))  # fmt: skip
+    return Statement(
+        text=" ".join(text.split()),
+        kind="event",
+        fact_type="event",
+        asks=(
+            f"When was it that {voice.noun} {verb} {what}?"[:160],
+            f"What did {voice.noun} do?",
+            f"{voice.noun} {verb} {what}"[:160],
+        ),
+    )
 
 
 def _after_date(text: str) -> str:
@@ -107,9 +118,12 @@ def _own_occasion(match: re.Match[str], voice: Voice) -> Statement | None:
     what, rest = match["what"].strip(), _CLAUSE_END.sub("", match["rest"])
     if "[" not in rest or _UNCLEAR.search(without_dates(f"{what} {rest}")) or len(rest.split()) > _MOST_WORDS:
         return None
-    return Statement(text=f"{voice.whose} {what} {match['verb'].lower()} {with_dates(they(rest))}", kind="event",
-                     fact_type="event", asks=(f"When is {voice.whose} {what}?", f"{voice.whose} {what}",
-                     f"dates and appointments of {voice.noun}"))  # fmt: skip
+    return Statement(
+        text=f"{voice.whose} {what} {match['verb'].lower()} {with_dates(they(rest))}",
+        kind="event",
+        fact_type="event",
+        asks=(f"When is {voice.whose} {what}?", f"{voice.whose} {what}", f"dates and appointments of {voice.noun}"),
+    )
 
 
 def _of_a_relative(match: re.Match[str], voice: Voice) -> Statement | None:
@@ -119,12 +133,22 @@ def _of_a_relative(match: re.Match[str], voice: Voice) -> Statement | None:
 
 HAPPENINGS: tuple[Rule, ...] = (
     rule(rf"(?:I|we)(?: have)? (?P<verb>{words.alternatives(_PAST)}) (?P<rest>.*\[\d{{4}}.*)", _past),
-    rule(rf"(?:my|our) (?P<who>(?:\w+ )?(?:{_RELATIVES})) (?P<verb>{words.alternatives(_PAST)}) "
-         r"(?P<rest>.*\[\d{4}.*)", _of_a_relative),
+    rule(
+        rf"(?:my|our) (?P<who>(?:\w+ )?(?:{_RELATIVES})) (?P<verb>{words.alternatives(_PAST)}) "
+        r"(?P<rest>.*\[\d{4}.*)",
+        _of_a_relative,
+    ),
     rule(rf"(?:I|we) (?:am|are) (?P<verb>{words.alternatives(_FUTURE)}) (?P<rest>.*\[\d{{4}}.*)", _planned),
     rule(rf"(?:I|we) will (?P<verb>{words.alternatives(_WILL)}) (?P<rest>.*\[\d{{4}}.*)", _will),
-    rule(rf"(?:I|we) have(?: got)? (?P<what>(?:an?|my|our) (?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)}))\b"
-         r"(?P<rest>.*\[\d{4}.*)", _appointment),
-    rule(rf"(?:my|our) (?P<what>(?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)})) (?P<verb>is|was|are|starts|begins)"
-         r" (?P<rest>.*\[\d{4}.*)", _own_occasion),
-)  # fmt: skip
+    rule(
+        rf"(?:I|we) have(?: got)? (?P<what>(?:an?|my|our) (?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)}))\b"
+        r"(?P<rest>.*\[\d{4}.*)",
+        _appointment,
+    ),
+    rule(
+        rf"(?:my|our) (?P<what>(?:[\w'-]+ ){{0,4}}?(?:{words.alternatives(_OCCASION)})) (?P<verb>is|was|are"
+        rf"|starts|begins)"
+        r" (?P<rest>.*\[\d{4}.*)",
+        _own_occasion,
+    ),
+)

@@ -23,7 +23,8 @@ _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 #: A line of somebody's transcript; what people put before a colon themselves is none.
 _SPEAKER = re.compile(
     r"(?!(?i:note|todo|to-do|task|update|ps|p\.s|fyi|edit|correction|reminder|decision|also|remember|btw|well|so|hi|hello"
-    r"|hey|thanks|yes|no|ok|okay|please|action|news|and|but|important|facts?)\b)(?:[A-Z][\w.-]*(?: [A-Z][\w.-]*)?|user|human|assistant"
+    r"|hey|thanks|yes|no|ok|okay|please|action|news|and|but|important|facts?)\b)(?:[A-Z][\w.-]*(?:"
+    r" [A-Z][\w.-]*)?|user|human|assistant"
     r"|system|bot|ai|me|him|her|them|us):\s"
 )
 _ABBREVIATED = re.compile(

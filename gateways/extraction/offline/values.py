@@ -7,7 +7,7 @@ import re
 from gateways.extraction.offline import nouns, words
 from gateways.extraction.offline.grammar import Voice
 
-__all__ = ["is_one_of", "name", "organisation", "place", "singular", "thing"]
+__all__ = ["LONGEST_NAME", "is_one_of", "is_trade", "name", "organisation", "place", "singular", "thing"]
 
 _LINK_WORDS = words.listed("""
     de la le el los las del da do dos di du der den van von of upon am an the al bin ibn ben y e
@@ -22,8 +22,9 @@ _MORE = re.compile(
     r"|a|about|last|next|this|back|these|here|in|actually|then|when|during|before|doing|alone|until|till)\b|[,;(–—-]",
     re.IGNORECASE,
 )
-_NOT_SO = re.compile(r"\b(?:until|till|instead of|when|in (?:my|the|a|his|her) \w+|for (?:the|a|two|three|\d+) \w+)\b",
-                     re.IGNORECASE)  # fmt: skip
+_NOT_SO = re.compile(
+    r"\b(?:until|till|instead of|when|in (?:my|the|a|his|her) \w+|for (?:the|a|two|three|\d+) \w+)\b", re.IGNORECASE
+)
 _TOKEN = re.compile(r"\S+")
 _NOT_A_NAME = words.listed("""
     not the a an and or but so very really just too here there back done ready sorry fine good great okay ok on
@@ -33,10 +34,12 @@ _NOT_A_NAME = words.listed("""
 _INNER_VERB = re.compile(
     r"\b(?:is|are|was|were|am|has|had|I|i|you|your|we|he|she|they|it|can|will|did|does|do|don't|isn't|that|this|these"
     r"|those|her|him|them|his|when|until|while|except|only|sometimes|usually|too|as long|how|what|why|who|where|not"
-    r"|never|anymore|any more|but|than|my|our|me|us|myself|back then|as a (?:kid|child)|there|here|itself|himself|herself|yourself)\b"
+    r"|never|anymore|any more|but|than|my|our|me|us|myself|back then|as a (?:kid|child)|there|here|itself"
+    r"|himself|herself|yourself)\b"
 )
 _SAFE_THE = re.compile(
-    r"[tT]he (?:beach|sea|ocean|outdoors|mountains|rain|cold|heat|summer|winter|snow|countryside|desert|forest|city|theatre"
+    r"[tT]he (?:beach|sea|ocean|outdoors|mountains|rain|cold|heat|summer|winter|snow|countryside|desert"
+    r"|forest|city|theatre"
     r"|theater|opera|gym|dentist|smell of .+|taste of .+|sound of .+|[A-Z]\S*(?: [A-Z]\S*)*)\Z"
 )
 _VAGUE_OBJECT = re.compile(
@@ -47,6 +50,11 @@ _VAGUE_OBJECT = re.compile(
 )
 
 
+LONGEST_NAME = 4
+_LONGEST_PLACE = 7
+_LONGEST_THING = 6
+_LONGEST_TRADE = 4
+_LONGEST_ABBREVIATION = len("St.") + 1
 _LEADING = re.compile(r"(?:also|really|mostly|especially|mainly)\s+", re.IGNORECASE)
 _TRAILING = re.compile(
     r"\s+(?:because|since|so much|a lot|very much|these days|right now|at the moment|more than anything|now|too|as well"
@@ -58,10 +66,12 @@ _TRAILING = re.compile(
 def name(text: str, voice: Voice) -> str:
     """Return a person's or animal's name of up to four words, empty when it is none."""
     tokens = text.strip(" \"'“”.,!").split()
-    if not tokens or len(tokens) > 4 or tokens[0].lower() in _NOT_A_NAME:
+    if not tokens or len(tokens) > LONGEST_NAME or tokens[0].lower() in _NOT_A_NAME:
         return ""
     if voice.lower:
-        fits = len(tokens) <= 2 and all(token.isalpha() and token not in _NOT_A_NAME for token in tokens)
+        fits = len(tokens) <= LONGEST_NAME // 2 and all(
+            token.isalpha() and token not in _NOT_A_NAME for token in tokens
+        )
         return " ".join(tokens) if fits else ""
     fits = (
         all(_proper(token) or token in _LINK_WORDS for token in tokens) and _proper(tokens[0]) and _proper(tokens[-1])
@@ -101,7 +111,7 @@ def _proper_run(text: str, before: frozenset[str], voice: Voice) -> tuple[str, s
     while at < len(tokens) and tokens[at][0] in before:
         at += 1
     begin, end = at, at
-    while at < len(tokens) and at - begin < 7:
+    while at < len(tokens) and at - begin < _LONGEST_PLACE:
         token = tokens[at][0]
         if _proper(token.rstrip(",.")):
             at += 1
@@ -111,7 +121,7 @@ def _proper_run(text: str, before: frozenset[str], voice: Voice) -> tuple[str, s
             continue
         else:
             break
-        if token.endswith(".") and len(token) > 4:
+        if token.endswith(".") and len(token) > _LONGEST_ABBREVIATION:
             break
     if end == begin:
         return "", text
@@ -129,8 +139,12 @@ def _lower_run(text: str) -> tuple[str, str]:
 
 def _proper(token: str) -> bool:
     bare = token.strip("\"'“”()&")
-    return token == "&" or (bool(bare) and not bare[0].islower() and (bare[0].isalpha() or bare[0].isdigit())
-                            and any(char.isalpha() for char in bare))  # fmt: skip
+    return token.strip() == "&" or (
+        bool(bare)
+        and not bare[0].islower()
+        and (bare[0].isalpha() or bare[0].isdigit())
+        and any(char.isalpha() for char in bare)
+    )
 
 
 def thing(text: str) -> str:
@@ -138,17 +152,30 @@ def thing(text: str) -> str:
     bare = _LEADING.sub("", _TRAILING.split(text, maxsplit=1)[0].strip(" ,'\""))
     bare = bare.replace('"', "") if bare.count('"') == 1 else bare
     tokens = bare.split()
-    if not tokens or len(tokens) > 6 or tokens[0].lower() in words.POINTING or not bare[0].isalnum():
+    if not tokens or len(tokens) > _LONGEST_THING or tokens[0].lower() in words.POINTING or not bare[0].isalnum():
         return ""
     if tokens[0].lower() == "the":
         return bare if _SAFE_THE.match(bare) and not _INNER_VERB.search(bare) else ""
     return "" if _VAGUE_OBJECT.match(bare) or _INNER_VERB.search(bare) or "…" in bare else bare
 
 
+def is_trade(phrase: str) -> bool:
+    """Return whether a phrase is an occupation, and no manner of speaking (``a natural born leader``)."""
+    tokens = phrase.lower().split()
+    known = bool(tokens) and tokens[-1] in nouns.TRADES and not nouns.NOT_A_TRADE.intersection(tokens)
+    return known and len(tokens) <= _LONGEST_TRADE
+
+
 def singular(noun: str) -> str:
     """Return the singular of an English noun of the lists."""
-    irregular = {"children": "child", "puppies": "puppy", "ponies": "pony", "bunnies": "bunny", "fish": "fish",
-                 "grandchildren": "grandchild"}  # fmt: skip
+    irregular = {
+        "children": "child",
+        "puppies": "puppy",
+        "ponies": "pony",
+        "bunnies": "bunny",
+        "fish": "fish",
+        "grandchildren": "grandchild",
+    }
     return irregular.get(noun, noun.removesuffix("s"))
 
 

@@ -70,8 +70,9 @@ _REPORT = """
     thinks according_to quoted reads sings sang goes_like was_like be_like is_like
 """
 #: A guess, a wish, a condition, a joke or somebody else's words: nothing in such a sentence is taken for a fact.
-UNSURE = re.compile(rf"{_any(_GUESS + ' ' + _REPORT)}|\bif\b|\bunless\b|\b(?:I|we|it|that|you|he|she|they)\s+may\b",
-                    re.IGNORECASE)  # fmt: skip
+UNSURE = re.compile(
+    rf"{_any(_GUESS + ' ' + _REPORT)}|\bif\b|\bunless\b|\b(?:I|we|it|that|you|he|she|they)\s+may\b", re.IGNORECASE
+)
 #: The same for what is asked of somebody: conditions are part of a standing instruction.
 UNSURE_REQUEST = re.compile(rf"{_any(_REPORT)}|\b(?:maybe|perhaps|haha|lol|joke|i'd|we'd|wish)\b", re.IGNORECASE)
 #: Between the subject and its verb, without which the statement is the same.
@@ -80,9 +81,11 @@ ADVERBS = listed("""
     mostly both do finally officially basically simply originally also just presently generally genuinely very
 """)
 FILLER = re.compile(
-    r"(?:(?:oh|hi|hey|hello|well|yeah|yes|yep|yup|no|nope|ok|okay|so|and|but|also|btw|by the way|fyi|actually|anyway|anyways"
+    r"(?:(?:oh|hi|hey|hello|well|yeah|yes|yep|yup|no|nope|ok|okay|so|and|but|also|btw|by the way|fyi"
+    r"|actually|anyway|anyways"
     r"|honestly|personally|to be honest|tbh|thanks|thank you|sure|great|cool|wow|just so you know|for context"
-    r"|for your information|for what it's worth|quick update|update|good morning|good evening|good afternoon|as you know"
+    r"|for your information|for what it's worth|quick update|update|good morning|good evening|good"
+    r" afternoon|as you know"
     r"|as I said|like I said|as I mentioned|besides|plus|then|right|sorry|um|uh|hmm|in fact|of course|in addition"
     r"|additionally|correction|one more thing|another thing|also note|turns out|as for me|about me|guess what|news"
     r"|big news|good news)\b(?:\s+(?:there|all|everyone|everybody|guys|team|again|so much|too|then))?[\s,!:;–—-]+)+",
