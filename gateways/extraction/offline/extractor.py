@@ -35,7 +35,9 @@ _OPENINGS = re.compile(r"(?:I|we|my|our)\b", re.IGNORECASE)
 _IRONY = re.compile(
     r"\bI (?:just|so) love\b|\bI (?:\w+ )?love (?:it when|when|how|being|getting|waiting|having)\b", re.IGNORECASE
 )
-_NOW = re.compile(r"(?: (?:now|too|as well|these days|at the moment|right now|currently|again|already|nowadays))+\Z")
+_NOW = re.compile(
+    r"(?:,? (?:by the way|btw|now|too|as well|these days|at the moment|right now|currently|again|already|nowadays))+\Z"
+)
 _GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|evening|afternoon)|nice to meet you)\b", re.IGNORECASE)
 _LONGEST_NAME = 60
 
@@ -107,7 +109,9 @@ def _statements(sentence: str, voice: Voice) -> Iterator[tuple[Statement, str]]:
 def _carry(before: str, part: str) -> str:
     if re.match(r"an?\b", part) and before.startswith("I have"):
         return "I have"
-    to_be = re.match(r"(?:an?|allergic|vegan|vegetarian|living|working|studying)\b", part)
+    to_be = re.match(
+        r"(?:an?|allergic|vegan|vegetarian|single|married|divorced|retired|living|working|studying)\b", part
+    )
     return "I am" if to_be and before.startswith("I am") else "I"
 
 

@@ -265,10 +265,12 @@ PEOPLE: tuple[Rule, ...] = (
     rule(r"I am (?P<age>\d{1,3})(?: years?[ -]old(?:,.*)?| years of age| y/?o)?", _age),
     rule(r"I (?:have )?turned (?P<age>\d{1,3})(?: years old)?", _age),
     rule(r"I am (?P<article>an?) (?P<trade>.+)", _trade),
-    rule(r"I am (?P<not>no longer )?(?P<article>an? )?(?P<trait>[\w -]+?)(?P<anymore> any ?more)?", _trait),
+    rule(r"I am (?P<not>no longer )?(?P<article>an? )?(?P<trait>[\w -]+?)(?P<anymore> any ?more)?(?:, so .+)?", _trait),
     rule(r"I am (?P<not>not )?(?:severely |badly |deathly |highly |mildly )?allergic to (?P<thing>.+)", _allergy),
     rule(r"I have an? (?:severe |bad |mild )?(?P<thing>\w+) (?P<not>(?!))?allergy", _allergy),
-    rule(r"I (?:have(?: been)?|suffer from|was|have been|got)(?: diagnosed with)? (?P<thing>[\w' -]+)", _condition),
+    rule(
+        r"I (?:have(?: been| got)?|suffer from|was|have been|got)(?: diagnosed with)? (?P<thing>[\w' -]+)", _condition
+    ),
     rule(rf"my pronouns are (?P<pronouns>{_PRONOUNS})", _pronouns),
     rule(rf"I (?:use|go by) (?P<pronouns>{_PRONOUNS})(?: pronouns)?", _pronouns),
     rule(

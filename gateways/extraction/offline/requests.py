@@ -187,6 +187,8 @@ def _todo(match: re.Match[str], voice: Voice) -> Statement | None:
     what = match["what"].strip(" ,.\"'")
     if voice.among_people or not 1 < len(what.split()) <= _LONGEST or _GOOD_WISHES.match(what) or _unresolved(what):
         return None
+    if _SECOND.search(what):
+        return None
     return _task(voice, f"{voice.noun} needs to {they(what[0].lower() + what[1:])}", what)
 
 

@@ -38,7 +38,7 @@ _SUBJECT = (
 _CARRIED = (
     r"(?:(?:live|work|study|working|living|studying)\s+(?:in|at|for|as)\b"
     r"|(?:own|drive|speak|love|hate|prefer|enjoy|have|like)\s+\w"
-    r"|(?:an?|allergic)\s+\w|vegan\b|vegetarian\b)"
+    r"|(?:an?|allergic)\s+\w|(?:vegan|vegetarian|single|married|divorced|retired)\b)"
 )
 _SPLIT = re.compile(
     rf"\s*(?:[,;:–—…]+|\s-|\.\.+)\s*(?:(?:and|but|so|plus|also|though|yet|because|since)\s+)?(?=\S)(?={_SUBJECT}\s)"

@@ -93,14 +93,14 @@ def organisation(text: str, voice: Voice) -> str:
     if common is not None and common[1].lower() in nouns.WORKPLACES:
         return common[0]
     found, rest = _proper_run(text, frozenset({"the"}), voice)
-    return found if _whole(found, rest) else ""
+    return found if _whole(found, rest, words.NO_ORGANISATION) else ""
 
 
-def _whole(found: str, rest: str) -> bool:
+def _whole(found: str, rest: str, never: frozenset[str] = words.NOT_A_PLACE) -> bool:
     if not found or (rest and not _MORE.match(rest)):
         return False
     bare = {token.strip(",'").lower() for token in found.split()}
-    return not bare & words.NOT_A_PLACE and not bare <= words.NOT_ALONE and not found.endswith("'s")
+    return not bare & never and not bare <= words.NOT_ALONE and not found.endswith("'s")
 
 
 def _proper_run(text: str, before: frozenset[str], voice: Voice) -> tuple[str, str]:

@@ -9,6 +9,7 @@ __all__ = [
     "FILLER",
     "LANGUAGES",
     "NOT_ALONE",
+    "NO_ORGANISATION",
     "NOT_A_PLACE",
     "NOT_MEANT",
     "POINTING",
@@ -108,6 +109,11 @@ NOT_A_PLACE = listed("""
     february march april june july august september october november december plan step phase question chapter section
     part page general particular total private public love limbo pain mode silence squalor theory hr qa marketing
     accounting sales engineering management support earth
+""")
+#: People do work at companies that are named like a tool.
+NO_ORGANISATION = listed("""
+    fear hope hell heaven peace monday tuesday wednesday thursday friday saturday sunday january february march april
+    june july august september october november december
 """)
 #: No place or organisation either, where nothing else belongs to the name.
 NOT_ALONE = listed("""
