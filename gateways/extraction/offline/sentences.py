@@ -12,13 +12,14 @@ __all__ = ["clauses", "cleaned", "sentences"]
 #: Longer sentences are pasted prose or lists; nobody states a fact about themselves in so many words.
 _LONGEST = 360
 _FENCED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_QUOTED_LINE = re.compile(r"^\s*(?:>|\||#include\b|\$ |\w+\(\)).*$", re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[ \t]*(?:>|\||#include\b|\$ |\w+\(\)).*$", re.MULTILINE)
 _LONG_QUOTE = re.compile(r"“[^”\n]{12,}(?:”|\Z)|«[^»\n]{12,}(?:»|\Z)|(?<!\w)'[^'\n]{12,}'(?!\w)")
 _QUOTE = re.compile(r"\"([^\"\n]*)(\"|\n|\Z)")
+_LONGEST_ABBREVIATION = 10
 _LONGEST_TITLE = 40
 _LINK = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
 _SMILE = re.compile(r"(?<!\S)[:;=8xX][-^']?[)(DPpoO/\\|*]+(?!\w)|<3+|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]+")
-_PHOTO = re.compile(r"\[shared a photo:[^\]]*\]")
+_PHOTO = re.compile(r"\[shared a photo:[^\[\]]*\]")
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 #: A line of somebody's transcript; what people put before a colon themselves is none.
 _SPEAKER = re.compile(
@@ -73,7 +74,9 @@ def sentences(text: str) -> Iterator[str]:
     """Yield the statements of a cleaned message, without their end marks: no question, guess, joke or report."""
     start = 0
     for match in _END.finditer(text):
-        if match[0].startswith(".") and _ABBREVIATED.search(text[start : match.start() + 1]):
+        if match[0].startswith(".") and _ABBREVIATED.search(
+            text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start() + 1]
+        ):
             continue
         yield from _stated(text[start : match.start()], match[0])
         start = match.end()
