@@ -43,7 +43,8 @@ _OCCASION = """
 _RELATIVES = words.alternatives(" ".join(nouns.RELATIONS | nouns.PETS))
 _UNCLEAR = re.compile(
     r"\b(?:it|this|these|those|you|your|he|she|they|him|her|them|there|here|his|their|that|one|so|somewhere|what|how|something|thing"
-    r"|things|stuff|some (?:news|bad news|great news|idea|pic|picture|photo|setback|accomplishment|moment)|a lot|lots)\b",
+    r"|things|stuff|some (?:news|bad news|great news|idea|pic|picture|photo|setback|accomplishment|moment)"
+    r"|a lot|lots)\b",
     re.IGNORECASE,
 )
 _OTHERS_TIME = re.compile(r"\b(?:when|while|until|before|after) (?:I|we|my)\b|\band then\b|…")
@@ -57,7 +58,8 @@ _VAGUE = re.compile(
     r"(?:had|got|took|is having) (?:an?|the|quite an?|such an?|some|great|good) (?:[\w-]+ ){0,4}?(?:time"
     r"|blast|day|night|experience|incident|week|weekend"
     r"|fun|scare|break|ride|news|idea|pic|picture|photo|setback|accomplishment|moment)\Z"
-    r"|.* (?:a few more|some more|more|another|again|together with)\Z|(?:went|ran|got|moved) (?:back|out|in|off|into)\Z",
+    r"|.* (?:a few more|some more|more|another|again|together with)\Z|(?:went|ran|got|moved) (?:back|out|in"
+    r"|off|into)\Z",
     re.IGNORECASE,
 )
 _MOST_WORDS = 26
