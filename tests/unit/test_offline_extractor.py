@@ -179,9 +179,10 @@ def test_random_text_never_raises(texts: list[str], role: str, name: str) -> Non
 
 
 _PIECES = [
-    "I ", "we ", "I'm ", "my ", "live in ", "work at ", "love ", "always ", "remember that ", "remind me to ", "decided to ",
-    "went to ", "Lisbon", "Acme", "a ", "dog ", "called ", "and ", ", ", ". ", "? ", "yesterday [2026-04-14]", "[0000-99-99]",
-    "[2026-02-31 to 2026-02-32]", "\ud800", "😀", "\u202e", "never ", "use ", ": ", "is ", "by ", "'", '"', "\n", "from now on ",
+    "I ", "we ", "I'm ", "my ", "live in ", "work at ", "love ", "always ", "remember that ", "remind me to ",
+    "decided to ", "went to ", "Lisbon", "Acme", "a ", "dog ", "called ", "and ", ", ", ". ", "? ", "never ", "use ",
+    "yesterday [2026-04-14]", "[0000-99-99]", "[2026-02-31 to 2026-02-32]", "\ud800", "😀", "\u202e", ": ", "is ",
+    "by ", "'", '"', "\n", "from now on ", "Hi ",
 ]  # fmt: skip
 
 

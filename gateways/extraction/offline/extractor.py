@@ -13,6 +13,7 @@ from domain.transcript import Candidate, Found, KnownKey, Line, Window
 from gateways.extraction.offline import words
 from gateways.extraction.offline.grammar import (
     Voice,
+    dated_last,
     head,
     key_part,
     stated_span,
@@ -21,8 +22,8 @@ from gateways.extraction.offline.grammar import (
     without_dates,
 )
 from gateways.extraction.offline.happenings import HAPPENINGS
-from gateways.extraction.offline.people import BIRTHDAYS, PEOPLE
-from gateways.extraction.offline.requests import DECISIONS, REMEMBERED, REQUESTS, plain_statement
+from gateways.extraction.offline.people import BIRTHDAYS, GREETED, PEOPLE
+from gateways.extraction.offline.requests import DECISIONS, REMEMBERED, REQUESTS, STANDING, plain_statement
 from gateways.extraction.offline.sentences import clauses, cleaned, sentences
 from gateways.extraction.offline.statements import Statement, first_of
 from gateways.extraction.offline.tastes import TASTES
@@ -35,6 +36,10 @@ _OPENINGS = re.compile(r"(?:I|we|my|our)\b", re.IGNORECASE)
 _IRONY = re.compile(
     r"\bI (?:just|so) love\b|\bI (?:\w+ )?love (?:it when|when|how|being|getting|waiting|having)\b", re.IGNORECASE
 )
+_NOW = re.compile(
+    r"(?:,? (?:by the way|btw|now|too|as well|these days|at the moment|right now|currently|again|already|nowadays))+\Z"
+)
+_GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|evening|afternoon)|nice to meet you)\b", re.IGNORECASE)
 _LONGEST_NAME = 60
 
 
@@ -88,18 +93,30 @@ def _voice(line: Line, text: str, *, among_people: bool) -> Voice:
 
 def _statements(sentence: str, voice: Voice) -> Iterator[tuple[Statement, str]]:
     unsure = words.UNSURE.search(sentence) is not None
-    last, before = "", False
+    last, before, when, standing = "", False, "", ""
     for part, carried in clauses(sentence):
         if carried and not before:
             continue
-        clause = head(f"{_carry(last, part)} {part}" if carried else part)
+        if "[" in part and not without_dates(part):
+            when = part
+            continue
+        if STANDING.fullmatch(part):
+            standing = f"{part}, "
+            continue
+        clause = head(dated_last(f"{_carry(last, part)} {part}" if carried else part))
+        clause, when = (f"{clause} {when}", "") if when and "[" not in clause else (clause, "")
+        clause, standing = f"{standing}{clause}", ""
         found = list(_of_clause(clause, sentence, voice, unsure=unsure))
         yield from ((statement, clause) for statement in found)
         last, before = clause, bool(found)
 
 
 def _carry(before: str, part: str) -> str:
-    to_be = re.match(r"(?:an?|allergic|vegan|vegetarian|living|working|studying)\b", part)
+    if re.match(r"an?\b", part) and before.startswith("I have"):
+        return "I have"
+    to_be = re.match(
+        r"(?:an?|allergic|vegan|vegetarian|single|married|divorced|retired|living|working|studying)\b", part
+    )
     return "I am" if to_be and before.startswith("I am") else "I"
 
 
@@ -115,6 +132,8 @@ def _of_clause(clause: str, sentence: str, voice: Voice, *, unsure: bool) -> Ite
         stated = list(_stated(inner, voice))
         plain = None if stated or voice.among_people else plain_statement(with_dates(note["what"]), voice)
         yield from (stated if plain is None else [plain])
+    elif _GREETING.match(sentence) and (named := first_of(GREETED, clause, voice)):
+        yield from named
     else:
         yield from _stated(clause, voice)
 
@@ -124,8 +143,8 @@ def _stated(clause: str, voice: Voice) -> Iterator[Statement]:
         return
     yield from (
         first_of(BIRTHDAYS, without_brackets(clause), voice)
-        or first_of(_FACTS, without_dates(clause), voice)
-        or first_of(DECISIONS, with_dates(clause), voice)
+        or first_of(_FACTS, _NOW.sub("", without_dates(clause)), voice)
+        or first_of(DECISIONS, clause, voice)
     )
     if "[" in clause:
         yield from first_of(HAPPENINGS, clause, voice)

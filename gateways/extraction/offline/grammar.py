@@ -12,6 +12,8 @@ from gateways.extraction.offline import words
 
 __all__ = [
     "Voice",
+    "date_side",
+    "dated_last",
     "head",
     "key_part",
     "stated_span",
@@ -71,8 +73,10 @@ _FROM_FIRST = {
     "i'd": "they'd", "we're": "they're", "we've": "they've", "we'll": "they'll", "i am": "they are",
     "i was": "they were",
 }  # fmt: skip
-_FIRST = re.compile(r"(?<![\w'.-])(?:I am|I was|i am|i was|[Ii](?:'(?:m|ve|ll|d))?|[Ww]e(?:'(?:re|ve|ll))?|[Mm]e|[Mm]y"
-                    r"|[Mm]ine|[Mm]yself|[Oo]urs?|us|[Oo]urselves)(?![\w'./-])")  # fmt: skip
+_FIRST = re.compile(
+    r"(?<![\w'.-])(?:I am|I was|i am|i was|[Ii](?:'(?:m|ve|ll|d))?|[Ww]e(?:'(?:re|ve|ll))?|[Mm]e|[Mm]y"
+    r"|[Mm]ine|[Mm]yself|[Oo]urs?|us|[Oo]urselves)(?![\w'./-])"
+)
 _OPENING = re.compile(r"(I|we)(?:'?(m|ve|re|ll|d)\b|\b)", re.IGNORECASE)
 _EXPANDED = {"m": " am", "ve": " have", "re": " are", "ll": " will", "d": " would"}
 _OWN = {"have": "has", "am": "is", "are": "is", "do": "does", "go": "goes"}
@@ -93,6 +97,14 @@ def head(clause: str) -> str:
         at += 1
     kept = [token for token in tokens[:at] if token.lower() not in words.ADVERBS]
     return " ".join((subject, *kept, *tokens[at:]))
+
+
+def dated_last(clause: str) -> str:
+    """Return a clause with the date that it begins with at its end."""
+    bare = clause[filler.end() :] if (filler := words.FILLER.match(clause)) else clause
+    date = _DATED.match(bare)
+    rest = bare[date.end() :].strip(" ,") if date is not None else ""
+    return f"{rest} {date[0].strip(' ,')}" if date is not None and rest else clause
 
 
 def they(text: str) -> str:
@@ -135,6 +147,12 @@ def _shown(match: re.Match[str]) -> str:
     if last:
         return f" between {first} and {last} "
     return f" {'on' if len(first) == len('2026-04-14') else 'in'} {first} "
+
+
+def date_side(text: str) -> str:
+    """Return the preposition before the first resolved date of a clause, empty when there is none."""
+    match = _DATED.search(text)
+    return (match["side"] or "").lower() if match is not None else ""
 
 
 def stated_span(text: str, zone: tzinfo | None) -> tuple[datetime | None, datetime | None]:

@@ -58,16 +58,26 @@ FAITHS = listed("""
     muslim christian catholic protestant jewish hindu buddhist sikh atheist agnostic orthodox mormon quaker
 """)
 STATUSES = {
-    "married": "marital_status", "single": "marital_status", "divorced": "marital_status", "widowed": "marital_status",
-    "engaged": "marital_status", "separated": "marital_status", "retired": "employment", "unemployed": "employment",
-    "self-employed": "employment", "left-handed": "handedness", "right-handed": "handedness",
-    "ambidextrous": "handedness", "colour-blind": "colour_vision", "color-blind": "colour_vision",
-    "colorblind": "colour_vision", "colourblind": "colour_vision", "deaf": "hearing", "blind": "sight",
-    "diabetic": "diabetes", "dyslexic": "dyslexia", "autistic": "autism", "epileptic": "epilepsy", "asthmatic": "asthma",
-    "transgender": "gender", "trans": "gender", "non-binary": "gender", "nonbinary": "gender", "bisexual": "orientation",
-    "gay": "orientation", "lesbian": "orientation", "asexual": "orientation", "pregnant": "pregnancy",
-    "bilingual": "languages",
-}  # fmt: skip
+    trait: attribute
+    for attribute, traits in {
+        "marital_status": "married single divorced widowed engaged separated",
+        "employment": "retired unemployed self-employed",
+        "handedness": "left-handed right-handed ambidextrous",
+        "colour_vision": "colour-blind color-blind colorblind colourblind",
+        "hearing": "deaf",
+        "sight": "blind",
+        "diabetes": "diabetic",
+        "dyslexia": "dyslexic",
+        "autism": "autistic",
+        "epilepsy": "epileptic",
+        "asthma": "asthmatic",
+        "gender": "transgender trans non-binary nonbinary",
+        "orientation": "bisexual gay lesbian asexual",
+        "pregnancy": "pregnant",
+        "languages": "bilingual",
+    }.items()
+    for trait in traits.split()
+}
 NATIONALITIES = listed("""
     afghan albanian algerian american angolan argentinian argentine armenian australian austrian azerbaijani
     bangladeshi belarusian belgian bolivian bosnian brazilian british bulgarian cambodian cameroonian canadian
@@ -106,7 +116,7 @@ OWNED = (
     car motorbike motorcycle bicycle bike e-bike van boat sailboat motorhome caravan truck piano guitar violin
     house cottage farm greenhouse vineyard allotment
 """)
-)  # fmt: skip
+)
 INSTRUMENTS = listed("""
     piano guitar violin viola cello drums flute clarinet saxophone sax trumpet trombone harp accordion ukulele
     banjo bass mandolin oboe bassoon organ harmonica keyboard tennis football soccer basketball volleyball

@@ -8,8 +8,10 @@ __all__ = [
     "ADVERBS",
     "FILLER",
     "LANGUAGES",
+    "NOT_ALONE",
     "NOT_A_PLACE",
     "NOT_MEANT",
+    "NO_ORGANISATION",
     "POINTING",
     "UNSURE",
     "UNSURE_REQUEST",
@@ -69,8 +71,9 @@ _REPORT = """
     thinks according_to quoted reads sings sang goes_like was_like be_like is_like
 """
 #: A guess, a wish, a condition, a joke or somebody else's words: nothing in such a sentence is taken for a fact.
-UNSURE = re.compile(rf"{_any(_GUESS + ' ' + _REPORT)}|\bif\b|\bunless\b|\b(?:I|we|it|that|you|he|she|they)\s+may\b",
-                    re.IGNORECASE)  # fmt: skip
+UNSURE = re.compile(
+    rf"{_any(_GUESS + ' ' + _REPORT)}|\bif\b|\bunless\b|\b(?:I|we|it|that|you|he|she|they)\s+may\b", re.IGNORECASE
+)
 #: The same for what is asked of somebody: conditions are part of a standing instruction.
 UNSURE_REQUEST = re.compile(rf"{_any(_REPORT)}|\b(?:maybe|perhaps|haha|lol|joke|i'd|we'd|wish)\b", re.IGNORECASE)
 #: Between the subject and its verb, without which the statement is the same.
@@ -79,9 +82,11 @@ ADVERBS = listed("""
     mostly both do finally officially basically simply originally also just presently generally genuinely very
 """)
 FILLER = re.compile(
-    r"(?:(?:oh|hi|hey|hello|well|yeah|yes|yep|yup|no|nope|ok|okay|so|and|but|also|btw|by the way|fyi|actually|anyway|anyways"
+    r"(?:(?:oh|hi|hey|hello|well|yeah|yes|yep|yup|no|nope|ok|okay|so|and|but|also|btw|by the way|fyi"
+    r"|actually|anyway|anyways"
     r"|honestly|personally|to be honest|tbh|thanks|thank you|sure|great|cool|wow|just so you know|for context"
-    r"|for your information|for what it's worth|quick update|update|good morning|good evening|good afternoon|as you know"
+    r"|for your information|for what it's worth|quick update|update|good morning|good evening|good"
+    r" afternoon|as you know"
     r"|as I said|like I said|as I mentioned|besides|plus|then|right|sorry|um|uh|hmm|in fact|of course|in addition"
     r"|additionally|correction|one more thing|another thing|also note|turns out|as for me|about me|guess what|news"
     r"|big news|good news)\b(?:\s+(?:there|all|everyone|everybody|guys|team|again|so much|too|then))?[\s,!:;–—-]+)+",
@@ -96,15 +101,24 @@ POINTING = listed("""
 """)
 #: Capitalised or not, what people live, work or move in or to and is no place.
 NOT_A_PLACE = listed("""
-    postgres postgresql mysql mongodb redis linux ubuntu debian windows macos mac ios android python rust go
-    golang java kotlin typescript javascript react vue angular svelte django rails kubernetes docker aws gcp
-    azure slack teams discord notion jira github gitlab git vim neovim emacs vscode firefox chrome safari
-    spotify netflix gmail outlook excel sheets figma nats kafka rabbitmq sqlite terraform ansible fear denial
-    hope hell heaven peace harmony constant darkness exile poverty luxury sin bed pajamas jeans monday tuesday
-    wednesday thursday friday saturday sunday january february march april june july august september october
-    november december plan step phase question chapter section part page general particular total private public
-    person love limbo pain mode silence squalor town theory class school college university and or but next
-    first second third back another new
+    postgres postgresql mysql mongodb redis linux ubuntu debian windows macos mac ios android python rust go golang
+    kotlin typescript javascript react vue angular svelte django rails kubernetes docker aws gcp azure slack teams
+    discord notion jira github gitlab git vim neovim emacs vscode firefox chrome safari spotify netflix gmail outlook
+    excel sheets figma nats kafka rabbitmq sqlite terraform ansible fear denial hope hell heaven peace harmony constant
+    darkness exile poverty luxury sin bed pajamas jeans monday tuesday wednesday thursday friday saturday sunday january
+    february march april june july august september october november december plan step phase question chapter section
+    part page general particular total private public love limbo pain mode silence squalor theory hr qa marketing
+    accounting sales engineering management support earth
+""")
+#: People do work at companies that are named like a tool.
+NO_ORGANISATION = listed("""
+    fear hope hell heaven peace monday tuesday wednesday thursday friday saturday sunday january february march april
+    june july august september october november december
+""")
+#: No place or organisation either, where nothing else belongs to the name.
+NOT_ALONE = listed("""
+    new next second third first back another and or but town class school college university java person the i it bank
+    hospital company office inc one two team
 """)
 LANGUAGES = """
     english french german spanish italian portuguese dutch swedish norwegian danish finnish icelandic polish
