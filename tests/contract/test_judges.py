@@ -17,7 +17,8 @@ from domain.errors import DamagedError, InvalidInputError, RefusedError, Unavail
 from domain.fence import unfenced
 from domain.ports import Answer, Ask, Judge, Opinion, Statement, Tokens
 from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
-from gateways.models.judges.endpoint import Endpoint, affinity
+from gateways.models.affinity import affinity
+from gateways.models.judges.endpoint import Endpoint
 from tests.model_server import ModelServer, Reply, chat_reply, error_reply
 
 T = TypeVar("T")

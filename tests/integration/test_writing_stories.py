@@ -207,7 +207,15 @@ async def test_a_relative_date_is_of_the_messages_own_day(here: Here) -> None:
 
 # -- scripts ---------------------------------------------------------------------------------------
 
-SCRIPTS = ("東京に住んでいる", "大阪に住んでいる", "서울에 산다", "Живёт в Москве", "يسكن في القاهرة", "Lebt in Köln", "Lebt in Koln")
+SCRIPTS = (
+    "東京に住んでいる",
+    "大阪に住んでいる",
+    "서울에 산다",
+    "Живёт в Москве",
+    "يسكن في القاهرة",
+    "Lebt in Köln",
+    "Lebt in Koln",
+)
 
 
 async def test_facts_in_every_script_are_facts_of_their_own(here: Here) -> None:

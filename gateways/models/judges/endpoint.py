@@ -22,9 +22,9 @@ import httpx2
 import msgspec
 
 from domain.errors import DamagedError, InvalidInputError, RefusedError, UnavailableError
-from domain.ids import digest128
+from gateways.models.affinity import HEADER, affinity
 
-__all__ = ["Endpoint", "Patience", "Probability", "affinity"]
+__all__ = ["Endpoint", "Patience", "Probability"]
 
 T = TypeVar("T")
 
@@ -74,11 +74,6 @@ class _PassingError(Exception):
     def __init__(self, found: str, wait: float | None = None) -> None:
         super().__init__(found)
         self.wait = wait
-
-
-def affinity(profile: str) -> str:
-    """Return what a provider keeps a profile's calls together by: a hash of its name, never the name."""
-    return digest128("profile", profile)
 
 
 class Endpoint:
@@ -131,7 +126,7 @@ class Endpoint:
         )
 
     async def _try(self, content: bytes, profile: str) -> bytes:
-        headers = {"content-type": "application/json", "x-session-affinity": affinity(profile), **self._headers}
+        headers = {"content-type": "application/json", HEADER: affinity(profile), **self._headers}
         try:
             async with (
                 asyncio.timeout(self._patience.timeout),
