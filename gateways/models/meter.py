@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -61,7 +62,7 @@ class Meter:
                 key = (entry.provider, entry.model, entry.purpose)
                 counts[key] = _sum(counts[key], entry) if key in counts else entry
 
-    def take(self, *, without: Set[str] = frozenset()) -> dict[str, tuple[Usage, ...]]:
+    def take(self, *, without: AbstractSet[str] = frozenset()) -> dict[str, tuple[Usage, ...]]:
         """Return and forget what was counted, except for the profiles ``without``."""
         with self._lock:
             taken = [profile for profile in self._counts if profile not in without]

@@ -37,6 +37,10 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_?filter|content_policy|content management policy|flagged", re.IGNORECASE)
+_PASSING = frozenset({402, 408, 409, 425, 429})
+_KEY = frozenset({401, 403})
+_INPUT = frozenset({400, 422})
+_TOO_LARGE, _SERVER, _BEYOND = 413, 500, 600
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}\Z")
 
 
@@ -49,13 +53,13 @@ def of_status(provider: str, status: int, body: object) -> UmbrielError:
     """Return the error for an answer with an HTTP status of 400 or above."""
     found = f"status {status}{_code(body)}"
     words = says(body)
-    if status in {402, 408, 409, 425, 429} or status >= 500:
+    if status in _PASSING or status >= _SERVER:
         return UnavailableError(f"{provider} cannot answer now", found=found)
-    if status == 413 or (status in {400, 422} and _TOO_LONG.search(words)):
+    if status == _TOO_LARGE or (status in _INPUT and _TOO_LONG.search(words)):
         return InvalidInputError(f"the input is too long for {provider}", expected="what fits its window", found=found)
     if _FILTERED.search(words):
         return RefusedError(f"{provider} declined the content", found=found)
-    if status in {401, 403}:
+    if status in _KEY:
         return MismatchError(f"{provider} refused the key", expected="a key that is allowed this", found=found)
     return MismatchError(
         f"{provider} does not take this call", expected="the configured endpoint and model", found=found
@@ -83,7 +87,7 @@ def read_body(provider: str, content: bytes) -> dict[str, Any]:
         raise UnavailableError(f"{provider} answered something else", expected="a JSON object", found="another body")
     if isinstance(error := body.get("error"), dict):
         code = error.get("code")
-        raise of_status(provider, code if isinstance(code, int) and 400 <= code < 600 else 502, body)
+        raise of_status(provider, code if isinstance(code, int) and min(_INPUT) <= code < _BEYOND else _SERVER, body)
     return body
 
 
