@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -101,7 +101,8 @@ CREATE INDEX IF NOT EXISTS memories_position ON memories (position);
 CREATE INDEX IF NOT EXISTS memories_session ON memories (session, position);
 CREATE INDEX IF NOT EXISTS memories_scope ON memories (scope, position);
 CREATE INDEX IF NOT EXISTS memories_key ON memories (folded_key, position) WHERE folded_key <> '';
-
+-- Later versions where the address derives from the first one's content: what they say is looked for by its skeleton.
+CREATE INDEX IF NOT EXISTS memories_later ON memories (skeleton) WHERE folded_key = '' AND version > 1;
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 
