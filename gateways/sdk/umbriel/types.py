@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
 from umbriel.state import (
     ProfileInfo,
     ProfilesReply,
@@ -21,8 +22,11 @@ from umbriel.state import (
 )
 
 __all__ = [
+    "ChangeRequest",
     "ChannelHit",
+    "CorrectRequest",
     "ErrorReply",
+    "ExpireRequest",
     "FeedEvent",
     "FeedReply",
     "FeedRequest",
@@ -305,25 +309,6 @@ class WhyReply(Reply, frozen=True):
     events: list[HistoryEvent]
     sources: list[SourceLine]
     position: str
-
-
-class ForgetRequest(Request, frozen=True):
-    """By id or key; ``preview`` lists what would be touched and touches nothing."""
-
-    id: str = ""
-    key: str = ""
-    contact: str = ""
-    with_sources: bool = False
-    preview: bool = False
-    request_id: str = ""
-
-
-class TouchedReply(Reply, frozen=True):
-    """The ids that were (or, in a preview, would be) touched."""
-
-    touched: list[str]
-    position: str
-    preview: bool = False
 
 
 class FeedRequest(Request, frozen=True):
