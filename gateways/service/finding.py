@@ -28,7 +28,11 @@ async def find_by_key(core: Core, profile: OpenProfile, key: str, contact: str, 
         )
     found = await core.in_thread(lambda: ledger.ended_by_key(folded, scope)) if ended else live
     if found is None:
-        raise NotFoundError("no live memory under that key" if not ended else "no memory under that key", expected="a key in use", found=repr(key))
+        raise NotFoundError(
+            "no live memory under that key" if not ended else "no memory under that key",
+            expected="a key in use",
+            found=repr(key),
+        )
     return found.id
 
 
