@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from domain.events import MemoryRemembered
-from domain.ids import keyed_id, originator_id, split_memory_id
 from domain.memory import Memory, Version
 from domain.text import skeleton
 from gateways.service.aggregates import load
 from gateways.service.context import Core
+from gateways.service.finding import aggregate_of
 from gateways.service.profiles import OpenProfile
 
 __all__ = ["note_settled", "rejected_among", "said_elsewhere"]
@@ -44,21 +44,31 @@ async def _rejected(core: Core, profile: OpenProfile, texts: Sequence[str], scop
 
 async def said_elsewhere(core: Core, profile: OpenProfile, draft: MemoryRemembered) -> Version | None:
     """Return the live memory without a key that was corrected to what ``draft`` says, at another address, or None."""
-    if draft.key or draft.kind in ("event", "task"):
+    if draft.key:
         return None
     await _settle(core, profile)
     now = datetime.now(UTC)
     ledger = core.profiles.current(profile).views.ledger
     found = await core.in_thread(lambda: ledger.saying(draft.text, draft.kind, draft.scope, now=now))
     for record in found:
-        address, _ = split_memory_id(record.id)
-        memory = await load(
-            core, Memory, originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address))
-        )
+        memory = await load(core, Memory, aggregate_of(profile, record.id))
         version = memory.find(record.id)
-        if address != draft.address and version.live_at(now) and version.says(draft):
+        if _is_another(version.written, draft) and version.live_at(now) and version.says(draft):
             return version
     return None
+
+
+def _is_another(written: MemoryRemembered, draft: MemoryRemembered) -> bool:
+    """Whether it is another memory that could have been at the draft's address: of one time, or of one session."""
+    if written.address == draft.address:
+        return False
+    match draft.kind:
+        case "event":
+            return written.occurred_at == draft.occurred_at
+        case "task":
+            return written.session == draft.session
+        case _:
+            return True
 
 
 async def _settle(core: Core, profile: OpenProfile) -> None:

@@ -119,3 +119,15 @@ async def test_verbs_done_twice_are_done_once(client: Umbriel, person: Umbriel) 
         assert [(await verb(stated)).touched for _ in range(2)] == [[stated], []], verb.__name__
     assert (await person.restore(key="gate")).touched == [stated]
     assert (await client.get(stated)).author_type == "person"
+
+
+async def test_why_of_a_very_long_story(client: Umbriel, person: Umbriel) -> None:
+    """Forty versions of 30,000 characters are more than one reply carries: texts are cut with a mark."""
+    for number in range(40):
+        wrote = await client.remember(f"{number} " + "x" * 30_000, key="long")
+    last = await person.correct(wrote.memory.id, "short")
+    why = await client.why(last.memory, at_least=last.position)
+    assert (len(why.versions), why.omitted) == (41, 0)
+    assert "[cut, 3000" in why.versions[0].text
+    assert (why.memory.text, why.memory.author_type) == ("short", "person")
+    assert any(one.topic == "memory.superseded" and one.detail["rule"] == "correction" for one in why.events)
