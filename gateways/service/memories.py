@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from domain.addresses import address_of
 from domain.envelope import Envelope
@@ -17,7 +18,7 @@ from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.profiles import OpenProfile
-from gateways.service.rejections import rejected_among, said_elsewhere
+from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
 from gateways.service.show import show_version
 from gateways.service.validate import check_forget, check_remember
@@ -35,16 +36,7 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     await ensure_profile(core, caller, profile)
     aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
     async with core.profiles.use(profile) as opened:
-        rejected = caller.type != "person" and bool(await rejected_among(core, opened, [draft.text], draft.scope))
-        elsewhere = None if rejected else await said_elsewhere(core, opened, draft)
-
-    def decide(memory: Memory) -> tuple[Remembered, Version]:
-        if elsewhere is not None:
-            return Remembered(elsewhere.written.memory, "duplicate"), elsewhere
-        decided = memory.remember(draft, caller.context(), rejected=rejected)
-        return decided, memory.find(decided.memory)
-
-    (decided, version), position = await change(core, Memory, aggregate_id, decide)
+        version, decided, position = await _decide(core, caller, opened, aggregate_id, draft)
     if not position:
         position = await core.events.log.last_position()
     if request.wait:
@@ -56,6 +48,35 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
         position=core.positions.show(position),
         superseded=decided.superseded,
     )
+
+
+async def _decide(
+    core: Core, caller: Caller, profile: OpenProfile, aggregate_id: str, draft: MemoryRemembered
+) -> tuple[Version, Remembered, int]:
+    """State the draft; what was said or rejected at other addresses is asked for only where the ledger knows of it."""
+    await settle(core, profile)
+
+    def plainly(memory: Memory) -> tuple[Version, Remembered] | None:
+        if in_question(core, profile, draft, datetime.now(UTC)):
+            return None
+        return _stated(memory, draft, caller, rejected=False)
+
+    done, position = await change(core, Memory, aggregate_id, plainly)
+    if done is not None:
+        return *done, position
+    rejected = caller.type != "person" and bool(await rejected_among(core, profile, [draft.text], draft.scope))
+    elsewhere = None if rejected else await said_elsewhere(core, profile, draft)
+    if elsewhere is not None:
+        return elsewhere, Remembered(elsewhere.written.memory, "duplicate"), 0
+    stated, position = await change(
+        core, Memory, aggregate_id, lambda one: _stated(one, draft, caller, rejected=rejected)
+    )
+    return *stated, position
+
+
+def _stated(memory: Memory, draft: MemoryRemembered, caller: Caller, *, rejected: bool) -> tuple[Version, Remembered]:
+    decided = memory.remember(draft, caller.context(), rejected=rejected)
+    return memory.find(decided.memory), decided
 
 
 def _draft(request: RememberRequest) -> MemoryRemembered:

@@ -13,7 +13,7 @@ from gateways.service.context import Core
 from gateways.service.finding import aggregate_of
 from gateways.service.profiles import OpenProfile
 
-__all__ = ["note_settled", "rejected_among", "said_elsewhere"]
+__all__ = ["in_question", "note_settled", "rejected_among", "said_elsewhere", "settle"]
 
 
 def note_settled(core: Core, profile: str, position: int) -> None:
@@ -25,9 +25,22 @@ def note_settled(core: Core, profile: str, position: int) -> None:
     core.settled[profile] = max(position, core.settled.get(profile, 0))
 
 
+async def settle(core: Core, profile: OpenProfile) -> None:
+    """Wait until the ledger has read the last rejection and correction that were written here."""
+    await core.reader.wait_for(core.settled.get(profile.name, 0), core.settings.wait_seconds)
+
+
+def in_question(core: Core, profile: OpenProfile, draft: MemoryRemembered, now: datetime) -> bool:
+    """Whether the ledger as it is gives reason to ask `rejected_among` or `said_elsewhere`; blocks, if only shortly."""
+    ledger = core.profiles.current(profile).views.ledger
+    if ledger.rejected([skeleton(draft.text)], [draft.scope]):
+        return True
+    return not draft.key and bool(ledger.saying(draft.text, draft.kind, draft.scope, now=now))
+
+
 async def rejected_among(core: Core, profile: OpenProfile, texts: Sequence[str], scope: str | None) -> dict[int, str]:
     """Return which of these statements a person rejected in the scope: index to the id of the rejected memory."""
-    await _settle(core, profile)
+    await settle(core, profile)
     if not await _rejected(core, profile, texts, scope):
         return {}
     # A person may have stated it again just now; only what the whole log says keeps anybody from speaking.
@@ -46,7 +59,7 @@ async def said_elsewhere(core: Core, profile: OpenProfile, draft: MemoryRemember
     """Return the live memory without a key that was corrected to what ``draft`` says, at another address, or None."""
     if draft.key:
         return None
-    await _settle(core, profile)
+    await settle(core, profile)
     now = datetime.now(UTC)
     ledger = core.profiles.current(profile).views.ledger
     found = await core.in_thread(lambda: ledger.saying(draft.text, draft.kind, draft.scope, now=now))
@@ -69,7 +82,3 @@ def _is_another(written: MemoryRemembered, draft: MemoryRemembered) -> bool:
             return written.session == draft.session
         case _:
             return True
-
-
-async def _settle(core: Core, profile: OpenProfile) -> None:
-    await core.reader.wait_for(core.settled.get(profile.name, 0), core.settings.wait_seconds)
