@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
@@ -29,45 +28,9 @@ from domain.ids import memory_id
 from domain.indexing import memory_key_scope
 from domain.kernel import Aggregate, Context
 from domain.text import fold_content, skeleton
+from domain.version import Remembered, Status, Version
 
 __all__ = ["Memory", "Remembered", "Status", "Version"]
-
-Status = Literal["live", "superseded", "retracted", "rejected", "expired", "forgotten"]
-Outcome = Literal["remembered", "superseded", "duplicate", "repeated", "noted", "late", "blocked"]
-
-
-class Version(msgspec.Struct):
-    """State of one version: what was written and what became of it."""
-
-    written: MemoryRemembered
-    author: str
-    author_type: str
-    recorded_at: datetime
-    status: Status = "live"
-    expires_at: datetime | None = None
-    pinned: bool = False
-    decayed_on: str = ""
-
-    @property
-    def stated_at(self) -> datetime:
-        """When it was said, as far as is known."""
-        return self.written.stated_at or self.recorded_at
-
-    def says(self, draft: MemoryRemembered) -> bool:
-        """Whether it states the same: equal content, and not of two periods apart."""
-        return self.written.folded == draft.folded and not _apart(self.written, draft)
-
-    def live_at(self, now: datetime) -> bool:
-        """Whether the version counts as live at ``now``; expiry is judged when asked."""
-        return self.status == "live" and (self.expires_at is None or self.expires_at > now)
-
-
-class Remembered(msgspec.Struct, frozen=True):
-    """What a remember command decided; ``superseded`` is the id it replaced, if any."""
-
-    memory: str
-    outcome: Outcome
-    superseded: str = ""
 
 
 class Memory(Aggregate):
@@ -89,21 +52,22 @@ class Memory(Aggregate):
 
     # -- commands -------------------------------------------------------------------------------
 
-    def remember(self, draft: MemoryRemembered, context: Context) -> Remembered:
+    def remember(self, draft: MemoryRemembered, context: Context, *, rejected: bool = False) -> Remembered:
         """State ``draft`` at this address (its memory id and version are filled in here).
 
         Equal content is a duplicate; other content supersedes the live version in the same append.
-        An agent never supersedes a person's statement: the contradiction is noted. A statement that
-        a person rejected is refused to anyone but a person. A ``request_id`` seen before does nothing.
+        An agent never supersedes a person's statement: the contradiction is noted. A statement that a person
+        rejected (here, or with ``rejected`` at another address of the scope) is refused to anyone but a person. A
+        ``request_id`` seen before does nothing.
 
         What was said before the live version was is written and superseded at once (``late``). What rests on the
-        very messages of a version that was rejected or forgotten is not news (``blocked``).
+        very messages of a version that was rejected or forgotten, or that a person corrected or retracted, is not
+        news (``blocked``).
         """
         if draft.request_id in self._by_request:
             return Remembered(self._by_request[draft.request_id], "repeated")
         person = context.actor.type == "person"
-        if not person and skeleton(draft.text) in self._rejected:
-            raise RefusedError("a person rejected this statement", expected="a person to state it again", found="agent")
+        self._check_rejected(draft, context, rejected=rejected)
         if not person and (gone := self._ended_on(draft.sources)):
             return Remembered(gone, "blocked")
         standing = self._standing()
@@ -116,11 +80,46 @@ class Memory(Aggregate):
                 return self._write_late(standing, draft, context)
         return self._write(standing, draft, context)
 
+    def correct(self, memory: str, draft: MemoryRemembered, context: Context, *, rejected: bool = False) -> Remembered:
+        """Let ``draft`` replace a version as the next one of the same memory, in one append.
+
+        It stays at its address, also where that derives from the content: the chain is one. Equal content of the
+        same period is a duplicate; a pin is kept. An agent corrects no person's statement and states nothing that
+        was rejected (RefusedError). A version that another one replaced is not the one to correct, and a forgotten
+        one is gone (InvalidInputError).
+        """
+        if draft.request_id in self._by_request:
+            return Remembered(self._by_request[draft.request_id], "repeated")
+        version, standing = self.find(memory), self._standing()
+        self._check_correct(version, standing, context)
+        self._check_rejected(draft, context, rejected=rejected)
+        if version.live_at(context.now) and version.same(draft):
+            return Remembered(memory, "duplicate")
+        corrected = self._write(standing, draft, context, rule="correction")
+        if version.pinned:
+            self.pin(corrected.memory, context)
+        return corrected
+
+    def _check_correct(self, version: Version, standing: Version | None, context: Context) -> None:
+        if version.status == "forgotten" or (standing is not None and standing is not version):
+            found = f"{version.status}, {standing.written.memory} is live" if standing else version.status
+            raise InvalidInputError("this version cannot be corrected", expected="the live version", found=found)
+        if context.actor.type != "person" and version.author_type == "person":
+            raise RefusedError(
+                "only a person can correct a person's statement", expected="person", found=context.actor.type
+            )
+
+    def _check_rejected(self, draft: MemoryRemembered, context: Context, *, rejected: bool) -> None:
+        if context.actor.type != "person" and (rejected or skeleton(draft.text) in self._rejected):
+            raise RefusedError(
+                "a person rejected this statement", expected="a person to state it again", found=context.actor.type
+            )
+
     def _ended_on(self, sources: Sequence[str]) -> str:
         """Return a version that somebody ended and that rested on all these messages, or nothing."""
         if not sources:
             return ""
-        ended = (v.written for v in self.versions if v.status in ("rejected", "forgotten"))
+        ended = (v.written for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
         return next((written.memory for written in ended if set(sources) <= set(written.sources)), "")
 
     def _write_late(self, standing: Version, draft: MemoryRemembered, context: Context) -> Remembered:
@@ -132,13 +131,15 @@ class Memory(Aggregate):
         self._supersede(late, standing.written.memory, "order", context)
         return Remembered(late.written.memory, "late")
 
-    def _write(self, standing: Version | None, draft: MemoryRemembered, context: Context) -> Remembered:
+    def _write(
+        self, standing: Version | None, draft: MemoryRemembered, context: Context, *, rule: str = "address"
+    ) -> Remembered:
         number = len(self.versions) + 1
         event = msgspec.structs.replace(draft, memory=memory_id(draft.address, number), version=number)
         self.emit(event, context, key_scope=memory_key_scope(event))
         if standing is None:
             return Remembered(event.memory, "remembered")
-        self._supersede(standing, event.memory, "address", context)
+        self._supersede(standing, event.memory, rule, context)
         return Remembered(event.memory, "superseded", standing.written.memory)
 
     def _note_contradiction(self, live: Version, draft: MemoryRemembered, context: Context) -> Remembered:
@@ -276,7 +277,7 @@ class Memory(Aggregate):
     def pin(self, memory: str, context: Context) -> bool:
         """Exempt a version from decay and consolidation."""
         version = self.find(memory)
-        if version.pinned:
+        if version.pinned or version.status == "forgotten":
             return False
         self.emit(MemoryPinned(memory=memory), context, key_scope=memory_key_scope(version.written))
         return True
@@ -292,7 +293,7 @@ class Memory(Aggregate):
     def expire(self, memory: str, at: datetime | None, context: Context) -> bool:
         """Set (or with None remove) the time after which a version is no longer live."""
         version = self.find(memory)
-        if version.expires_at == at:
+        if version.expires_at == at or version.status == "forgotten":
             return False
         self.emit(ExpirySet(memory=memory, expires_at=at), context, key_scope=memory_key_scope(version.written))
         return True
@@ -327,10 +328,13 @@ class Memory(Aggregate):
     def on_superseded(self, event: MemorySuperseded) -> None:
         """End a version by replacement."""
         self._set(event.memory, "superseded")
+        if event.rule == "correction" and self.author.type == "person":
+            self.find(event.memory).settled = True
 
     def on_retracted(self, event: MemoryRetracted) -> None:
         """End a version without replacement."""
         self._set(event.memory, "retracted", event.request_id)
+        self.find(event.memory).settled = self.author.type == "person"
 
     def on_rejected(self, event: MemoryRejected) -> None:
         """End a version and remember its skeleton."""
@@ -338,8 +342,12 @@ class Memory(Aggregate):
         self._rejected.add(event.skeleton)
 
     def on_restored(self, event: MemoryRestored) -> None:
-        """Bring a version back."""
+        """Bring a version back; one that a person brings back counts as a person's statement."""
         self._set(event.memory, "live", event.request_id)
+        version = self.find(event.memory)
+        version.settled = False
+        if self.author.type == "person":
+            version.author_type = "person"
         self._rejected.discard(skeleton(event.content.text))
 
     def on_expired(self, event: MemoryExpired) -> None:
@@ -379,9 +387,3 @@ class Memory(Aggregate):
         self._noted.add((event.memory, fold_content(event.text)))
         if event.request_id:
             self._by_request[event.request_id] = event.memory
-
-
-def _apart(one: MemoryRemembered, other: MemoryRemembered) -> bool:
-    """Whether two statements are about periods that do not meet."""
-    ends = (one.valid_to, other.valid_from), (other.valid_to, one.valid_from)
-    return any(end is not None and start is not None and end < start for end, start in ends)

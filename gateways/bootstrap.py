@@ -37,7 +37,7 @@ from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
-from gateways.managed import ManagedClient, ManagedSettings
+from gateways.managed import ManagedSettings
 from gateways.models.judges import HeuristicJudge
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.service.administration import Administration

@@ -11,6 +11,7 @@ import typer
 from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
+from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -20,7 +21,7 @@ from gateways.cli.reads import get, history, list_memories, profiles, recall, wh
 from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
-from gateways.cli.writes import forget, remember
+from gateways.cli.writes import remember
 
 __all__ = ["app", "run"]
 
@@ -36,7 +37,18 @@ app = typer.Typer(
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Start": {"demo": demo, "serve": serve, "status": status, "profiles": profiles},
-    "Write": {"ingest": ingest, "remember": remember, "forget": forget},
+    "Write": {
+        "ingest": ingest,
+        "remember": remember,
+        "correct": correct,
+        "forget": forget,
+        "retract": retract,
+        "reject": reject,
+        "restore": restore,
+        "pin": pin,
+        "unpin": unpin,
+        "expire": expire,
+    },
     "Read": {
         "recall": recall,
         "get": get,

@@ -11,7 +11,7 @@ from domain.fence import fence
 from gateways.cli import output
 from gateways.cli.options import AtLeast, Contact
 from gateways.cli.session import Session, verb
-from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, Visibility, WhyReply
+from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 
 __all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
 
@@ -107,6 +107,7 @@ def show_memory(memory: Memory) -> None:
     facts = {
         "id": memory.id,
         "text": memory.text,
+        "address": f"{memory.address} ({_address(memory)})" if memory.address else "",
         "kind": " / ".join(filter(None, (memory.kind, memory.fact_type))),
         "status": memory.status + (" (pinned)" if memory.pinned else ""),
         "key": memory.key,
@@ -114,7 +115,10 @@ def show_memory(memory: Memory) -> None:
         "session": memory.session,
         "author": " ".join(filter(None, (memory.author, memory.author_type and f"({memory.author_type})"))),
         "source": f"{memory.source}, confidence {memory.confidence:.2f}",
+        "extraction": memory.extraction,
+        "model": memory.model,
         "recorded": output.when(memory.recorded_at),
+        "stated": output.when(memory.stated_at),
         "occurred": output.when(memory.occurred_at),
         "valid": " to ".join(filter(None, (output.when(memory.valid_from), output.when(memory.valid_to)))),
         "expires": output.when(memory.expires_at),
@@ -122,6 +126,12 @@ def show_memory(memory: Memory) -> None:
         "position": memory.position,
     }
     output.table("Memory", ("field", "text"), [(name, value) for name, value in facts.items() if value])
+
+
+def _address(memory: Memory) -> str:
+    """Return what makes statements versions of this one: kind, scope, and key or content."""
+    named = f"key {memory.key}" if memory.key and memory.kind != "event" else "its content"
+    return ", ".join((memory.kind, memory.contact or "agent-wide", named))
 
 
 @verb
@@ -190,8 +200,17 @@ def show_why(reply: WhyReply) -> None:
     show_memories("Versions", reply.versions)
     _show_events(reply.events)
     if reply.sources:
-        rows = [(output.when(one.at), one.name or one.role, one.text or "(forgotten)", one.id) for one in reply.sources]
+        rows = [
+            (output.when(one.at or one.recorded_at), _who(one), one.text or "(forgotten)", one.id)
+            for one in reply.sources
+        ]
         output.table("What was said", ("at", "who", "text", "id"), rows)
+    if reply.omitted:
+        output.say(f"{reply.omitted} of the oldest entries do not fit one reply.")
+
+
+def _who(line: SourceLine) -> str:
+    return f"{line.name} ({line.role})" if line.name else line.role
 
 
 def _show_events(events: Sequence[HistoryEvent]) -> None:
@@ -213,6 +232,11 @@ _WORDS = {"by": "replaced by", "rule": "rule:", "other": "other:", "text": "said
 
 
 def _short(value: object) -> str:
+    """Return a field's value; of candidates that were judged each on a line of its own."""
+    if isinstance(value, list):
+        return "".join(f"\n  {_short(one)}" for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_short(one)}" for name, one in value.items())
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 

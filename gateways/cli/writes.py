@@ -1,4 +1,4 @@
-"""Commands that write: remember and forget."""
+"""The command that states a memory: remember."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gateways.cli.options import Contact, Time
 from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, Kind, RememberReply
 
-__all__ = ["forget", "remember"]
+__all__ = ["remember"]
 
 
 @verb
@@ -66,24 +66,8 @@ def _outcome(reply: RememberReply) -> str:
         "remembered": f"Remembered as {memory}.",
         "superseded": f"Remembered as {memory}; it supersedes {reply.superseded}.",
         "duplicate": f"Already known as {memory}; nothing was written.",
+        "noted": f"A person said otherwise in {memory}, which stays; the contradiction is noted.",
+        "late": f"Remembered as {memory}; what was said later stays live.",
+        "blocked": f"It rests on what was said for {memory}, which is over; nothing was written.",
         "repeated": f"This request was carried out before, as {memory}; nothing was written.",
     }[reply.outcome]
-
-
-@verb
-async def forget(
-    session: Session,
-    id: Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = "",
-    key: Annotated[str, typer.Option("--key", help="The live memory under this key.")] = "",
-    contact: Contact = "",
-    with_sources: Annotated[bool, typer.Option("--with-sources", help="Also the messages it rests on.")] = False,
-    preview: Annotated[bool, typer.Option("--preview", help="Say what would go, and touch nothing.")] = False,
-) -> None:
-    """Forget a memory, by id or by key."""
-    reply = await session.client.forget(id, key=key, contact=contact, with_sources=with_sources, preview=preview)
-
-    def people() -> None:
-        verb_form = "Would forget" if reply.preview else "Forgot"
-        output.say(f"{verb_form} {', '.join(reply.touched) or 'nothing'}.")
-
-    session.show(reply, people)

@@ -118,6 +118,8 @@ class Core:
         self.embedder_reaches: Reaches = embedder_reaches
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
+        #: position of the last rejection or correction written here, by profile
+        self.settled: dict[str, int] = {}
         self.started = time.monotonic()
         profiles.closing.append(self._note_counts)
 

@@ -10,14 +10,15 @@ from domain.addresses import address_of
 from domain.envelope import Envelope
 from domain.errors import ConflictError, NotFoundError
 from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
-from domain.grants import Reach
-from domain.ids import keyed_id, originator_id, split_memory_id, split_message_id
+from domain.ids import keyed_id, originator_id, split_message_id
 from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
-from domain.memory import Memory, Remembered
-from domain.text import fold_content, fold_key
+from domain.memory import Memory, Remembered, Version
+from domain.text import fold_content
 from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.context import Caller, Core
+from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.profiles import OpenProfile
+from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
 from gateways.service.show import show_version
 from gateways.service.validate import check_forget, check_remember
@@ -34,12 +35,8 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
         await check_session(core, caller.reach, profile, request.session, request.contact)
     await ensure_profile(core, caller, profile)
     aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
-
-    def decide(memory: Memory) -> tuple[Remembered, Memory]:
-        return memory.remember(draft, caller.context()), memory
-
-    (decided, memory), position = await change(core, Memory, aggregate_id, decide)
-    version = memory.find(decided.memory)
+    async with core.profiles.use(profile) as opened:
+        version, decided, position = await _decide(core, caller, opened, aggregate_id, draft)
     if not position:
         position = await core.events.log.last_position()
     if request.wait:
@@ -51,6 +48,35 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
         position=core.positions.show(position),
         superseded=decided.superseded,
     )
+
+
+async def _decide(
+    core: Core, caller: Caller, profile: OpenProfile, aggregate_id: str, draft: MemoryRemembered
+) -> tuple[Version, Remembered, int]:
+    """State the draft; what was said or rejected at other addresses is asked for only where the ledger knows of it."""
+    await settle(core, profile)
+
+    def plainly(memory: Memory) -> tuple[Version, Remembered] | None:
+        if in_question(core, profile, draft, datetime.now(UTC)):
+            return None
+        return _stated(memory, draft, caller, rejected=False)
+
+    done, position = await change(core, Memory, aggregate_id, plainly)
+    if done is not None:
+        return *done, position
+    rejected = caller.type != "person" and bool(await rejected_among(core, profile, [draft.text], draft.scope))
+    elsewhere = None if rejected else await said_elsewhere(core, profile, draft)
+    if elsewhere is not None:
+        return elsewhere, Remembered(elsewhere.written.memory, "duplicate"), 0
+    stated, position = await change(
+        core, Memory, aggregate_id, lambda one: _stated(one, draft, caller, rejected=rejected)
+    )
+    return *stated, position
+
+
+def _stated(memory: Memory, draft: MemoryRemembered, caller: Caller, *, rejected: bool) -> tuple[Version, Remembered]:
+    decided = memory.remember(draft, caller.context(), rejected=rejected)
+    return memory.find(decided.memory), decided
 
 
 def _draft(request: RememberRequest) -> MemoryRemembered:
@@ -108,19 +134,9 @@ async def forget(core: Core, caller: Caller, profile: str, request: ForgetReques
 async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str | None:
     """Return the memory id that is meant, or None when the id is a message's."""
     if request.key:
-        await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
-        # Only the scope named: a contact's key that is not there, or no more, must not take what is everybody's.
-        scopes = [request.contact or None]
-        key, now = fold_key(request.key), datetime.now(UTC)
-        found = await core.in_thread(
-            lambda: profile.views.ledger.by_key(key, scopes, None, now=now, within=frozenset())
-        )
-        if found is None:
-            raise NotFoundError("no live memory under that key", expected="a key in use", found=repr(request.key))
-        return found.id
+        return await find_by_key(core, profile, request.key, request.contact)
     if "@" in request.id:
-        split_memory_id(request.id)
-        return request.id
+        return find_by_id(request.id)
     split_message_id(request.id)
     return None
 
@@ -128,10 +144,9 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
 async def _forget_memory(
     core: Core, caller: Caller, profile: OpenProfile, memory_id: str, request: ForgetRequest
 ) -> tuple[list[str], int]:
-    address, _ = split_memory_id(memory_id)
-    aggregate_id = originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address))
+    aggregate_id = aggregate_of(profile, memory_id)
     memory = await load(core, Memory, aggregate_id)
-    _check_memory(caller.reach, memory, memory_id)
+    check_memory(caller.reach, memory, memory_id)
     sources = [source for version in memory.versions for source in version.written.sources]
     sources = list(dict.fromkeys(sources)) if request.with_sources else []
     for source in sources:
@@ -152,14 +167,6 @@ async def _forget_memory(
             gone += more
             position = max(position, at)
     return gone, position
-
-
-def _check_memory(reach: Reach, memory: Memory, memory_id: str) -> None:
-    """Raise NotFoundError for a memory that is out of sight as for one that is not there; RefusedError for others'."""
-    scope = memory.find(memory_id).written.scope
-    if not reach.sees(scope):
-        raise NotFoundError("no such memory", expected="the id of a memory", found=memory_id)
-    reach.check_write(scope)
 
 
 async def _contact_of(core: Core, profile: OpenProfile, message: str) -> str:

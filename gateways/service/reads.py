@@ -15,6 +15,7 @@ from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Core
+from gateways.service.fitting import fitted
 from gateways.service.preferences import recall_settings
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
@@ -185,7 +186,9 @@ def _fitting(entries: Sequence[Memory], limit: int) -> int:
 async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:
     """Return every version at a memory's address and every event that touched it."""
     why_reply = await why(core, reach, profile, request)
-    return HistoryReply(versions=why_reply.versions, events=why_reply.events, position=why_reply.position)
+    return HistoryReply(
+        versions=why_reply.versions, events=why_reply.events, position=why_reply.position, omitted=why_reply.omitted
+    )
 
 
 async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> WhyReply:
@@ -196,7 +199,7 @@ async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> Why
         # Taken before the reading: what is applied meanwhile may not be in it.
         position = core.positions.show(core.applied(opened))
         reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
-        return msgspec.structs.replace(reply, position=position)
+        return fitted(msgspec.structs.replace(reply, position=position), core.settings.limits.reply_bytes)
 
     return await _reading(core, profile, request.at_least, work)
 
@@ -207,7 +210,9 @@ def _why(core: Core, reach: Reach, opened: OpenProfile, address: str, memory: st
     asked = next((version for version in versions if version.id == memory), None)
     if asked is None or not reach.sees(asked.scope):
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
-    found = [message for source in asked.sources if (message := ledger.message(source)) is not None]
+    before = [source for version in versions if version.version < asked.version for source in version.sources]
+    sources = asked.sources or dict.fromkeys(before)
+    found = [message for source in sources if (message := ledger.message(source)) is not None]
     # What everybody may know can rest on what only one contact said.
     messages = [message for message in found if reach.hears(message.contact)]
     return WhyReply(

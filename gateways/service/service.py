@@ -9,7 +9,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
-from gateways.service import contacts, memories, reads
+from gateways.service import changes, contacts, memories, reads
 from gateways.service.access import Accesses
 from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
@@ -91,6 +91,21 @@ async def _remember(service: Service, caller: Caller, profile: str, request: wir
 
 async def _forget(service: Service, caller: Caller, profile: str, request: wire.ForgetRequest) -> msgspec.Struct:
     return await memories.forget(service.core, caller, profile, request)
+
+
+def _changing(verb: str) -> Callable[[Service, Caller, str, wire.ChangeRequest], Awaitable[msgspec.Struct]]:
+    async def run(service: Service, caller: Caller, profile: str, request: wire.ChangeRequest) -> msgspec.Struct:
+        return await changes.end(service.core, caller, profile, verb, request)
+
+    return run
+
+
+async def _correct(service: Service, caller: Caller, profile: str, request: wire.CorrectRequest) -> msgspec.Struct:
+    return await changes.correct(service.core, caller, profile, request)
+
+
+async def _expire(service: Service, caller: Caller, profile: str, request: wire.ExpireRequest) -> msgspec.Struct:
+    return await changes.expire(service.core, caller, profile, request)
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
@@ -200,6 +215,9 @@ VERBS: dict[str, Verb] = {
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
         Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
         Verb("forget", wire.ForgetRequest, wire.TouchedReply, _forget, _WRITE),
+        Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
+        Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
+        *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

@@ -37,6 +37,10 @@ def show_version(version: Version, *, position: str) -> Memory:
         valid_to=written.valid_to,
         expires_at=version.expires_at,
         metadata=written.metadata,
+        address=written.address,
+        stated_at=written.stated_at,
+        extraction=written.extraction,
+        model=written.model,
     )
 
 
@@ -66,6 +70,10 @@ def show_memory(record: MemoryRecord, now: datetime, position: Callable[[int], s
         expires_at=record.expires_at,
         metadata=record.metadata,
         accesses=record.accesses,
+        address=record.address,
+        stated_at=record.stated_at,
+        extraction=record.extraction,
+        model=record.model,
     )
 
 
@@ -91,4 +99,5 @@ def show_source(record: MessageRecord) -> SourceLine:
         text="" if record.forgotten else record.content,
         name=record.name,
         at=record.at,
+        recorded_at=record.recorded_at,
     )

@@ -10,6 +10,9 @@ from domain.errors import InvalidInputError
 from domain.settings import Limits
 from domain.text import check_name, check_text
 from umbriel.types import (
+    ChangeRequest,
+    CorrectRequest,
+    ExpireRequest,
     ForgetRequest,
     GetRequest,
     IngestRequest,
@@ -19,7 +22,18 @@ from umbriel.types import (
     RememberRequest,
 )
 
-__all__ = ["check_forget", "check_get", "check_ingest", "check_limit", "check_list", "check_recall", "check_remember"]
+__all__ = [
+    "check_change",
+    "check_correct",
+    "check_expire",
+    "check_forget",
+    "check_get",
+    "check_ingest",
+    "check_limit",
+    "check_list",
+    "check_recall",
+    "check_remember",
+]
 
 _ROLES = ("user", "assistant", "system", "tool")
 
@@ -81,17 +95,19 @@ def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
         field: _utc(getattr(request, field), field) for field in ("occurred_at", "valid_from", "valid_to", "expires_at")
     }
     checked = msgspec.structs.replace(request, **times)
-    if checked.valid_from and checked.valid_to and checked.valid_to < checked.valid_from:
-        raise InvalidInputError(
-            "valid_to is before valid_from",
-            expected=f"a time from {checked.valid_from.isoformat()}",
-            found=checked.valid_to.isoformat(),
-        )
+    _check_period(checked.valid_from, checked.valid_to)
     if checked.expires_at and checked.expires_at <= datetime.now(UTC):
         raise InvalidInputError(
             "expires_at is in the past", expected="a time to come", found=checked.expires_at.isoformat()
         )
     return checked
+
+
+def _check_period(start: datetime | None, end: datetime | None) -> None:
+    if start and end and end < start:
+        raise InvalidInputError(
+            "valid_to is before valid_from", expected=f"a time from {start.isoformat()}", found=end.isoformat()
+        )
 
 
 def _depth(value: object) -> int:
@@ -144,11 +160,45 @@ def check_list(request: ListRequest, limits: Limits) -> ListRequest:
 
 def check_forget(request: ForgetRequest, limits: Limits) -> ForgetRequest:
     """Return the request, or raise InvalidInputError."""
+    _one_memory("forget", request, limits)
+    return request
+
+
+def check_change(verb: str, request: ChangeRequest, limits: Limits) -> ChangeRequest:
+    """Return the request, or raise InvalidInputError."""
+    _one_memory(verb, request, limits)
+    return request
+
+
+def check_correct(request: CorrectRequest, limits: Limits) -> CorrectRequest:
+    """Return the request with its times in UTC, or raise InvalidInputError."""
+    _one_memory("correct", request, limits)
+    check_text(request.content, field="content", max_bytes=limits.memory_bytes)
+    times = {field: _utc(getattr(request, field), field) for field in ("valid_from", "valid_to")}
+    checked = msgspec.structs.replace(request, **times)
+    _check_period(checked.valid_from, checked.valid_to)
+    return checked
+
+
+def check_expire(request: ExpireRequest, limits: Limits) -> ExpireRequest:
+    """Return the request with its time in UTC, or raise InvalidInputError."""
+    _one_memory("expire", request, limits)
+    if (request.at is None) is not request.never:
+        raise InvalidInputError(
+            "expire needs a time or never", expected="one of the two", found="both" if request.never else "neither"
+        )
+    return msgspec.structs.replace(request, at=_utc(request.at, "at"))
+
+
+def _one_memory(
+    verb: str, request: ForgetRequest | ChangeRequest | CorrectRequest | ExpireRequest, limits: Limits
+) -> None:
     if bool(request.id) == bool(request.key):
-        raise InvalidInputError("forget needs an id or a key", expected="one of the two", found="both or neither")
+        raise InvalidInputError(f"{verb} needs an id or a key", expected="one of the two", found="both or neither")
     _optional_name(request.key, "key", limits.key_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
-    return request
+    _optional_name(request.request_id, "request_id", limits.name_chars)
+    _one_contact(request.contact)
 
 
 def check_limit(limit: int, most: int) -> int:

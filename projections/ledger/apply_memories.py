@@ -43,7 +43,9 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
         case MemoryRestored():
             _write_version(db, envelope, event.content)
             _begin(db, envelope, event.memory)
-            _reinstate(db, event.content)
+            if envelope.actor.type == "person":
+                _set(db, event.memory, "author_type", "person")
+                _reinstate(db, event.content)
         case MemorySuperseded():
             _end(db, envelope, event.memory, "superseded", event.by)
         case MemoryRetracted():

@@ -83,6 +83,16 @@ class MemoryQueries:
             found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
         return min(found, key=lambda r: (places[r.scope], several and r.author_type != "person"), default=None)
 
+    def ended_by_key(self, folded_key: str, scope: str | None) -> MemoryRecord | None:
+        """Return the last version under a folded key, in just this scope, where it was not forgotten; or None."""
+        sql = (
+            f"{rows.MEMORY} WHERE m.folded_key = ? AND m.folded_key <> '' AND m.scope IS ?"
+            " AND m.status <> 'forgotten' ORDER BY m.position DESC LIMIT 1"
+        )
+        with self._store.read() as db:
+            row = db.execute(sql, (folded_key, scope)).fetchone()
+        return None if row is None else rows.memory(row)
+
     def list_memories(
         self,
         *,

@@ -101,7 +101,8 @@ CREATE INDEX IF NOT EXISTS memories_position ON memories (position);
 CREATE INDEX IF NOT EXISTS memories_session ON memories (session, position);
 CREATE INDEX IF NOT EXISTS memories_scope ON memories (scope, position);
 CREATE INDEX IF NOT EXISTS memories_key ON memories (folded_key, position) WHERE folded_key <> '';
-
+-- Later versions where the address derives from the first one's content: what they say is looked for by its skeleton.
+CREATE INDEX IF NOT EXISTS memories_later ON memories (skeleton) WHERE folded_key = '' AND version > 1;
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';

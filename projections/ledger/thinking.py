@@ -47,6 +47,11 @@ SELECT m.key, m.text FROM memories m WHERE m.folded_key <> '' AND m.status = 'li
     AND (m.expires_at IS NULL OR m.expires_at > ?)
 ORDER BY m.position DESC LIMIT ?
 """
+# The ledger of the address a statement derives from is asked anyway; elsewhere only a later version can say the same.
+_SAYING = f"""
+{rows.MEMORY} WHERE m.skeleton = ? AND m.folded_key = '' AND m.version > 1 AND m.kind = ? AND m.scope IS ?
+    AND m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?) ORDER BY m.position DESC LIMIT 16
+"""
 
 
 class ThinkingQueries:
@@ -156,6 +161,13 @@ class ThinkingQueries:
         # A skeleton folds more than what makes two statements equal.
         known = {fold_content(text): memory for memory, text in found}
         return {text: known[fold_content(text)] for text in texts if fold_content(text) in known}
+
+    def saying(self, text: str, kind: str, scope: str | None, *, now: datetime) -> list[MemoryRecord]:
+        """Return live memories without a key that came to say ``text`` at an address derived from something else."""
+        with self._store.read() as db:
+            found = db.execute(_SAYING, (skeleton(text), kind, scope, micros(now))).fetchall()
+        folded = fold_content(text)
+        return [one for one in map(rows.memory, found) if fold_content(one.text) == folded]
 
     def known_keys(self, scope: str | None, *, now: datetime, limit: int = 100) -> list[KnownKey]:
         """Return the topic keys in use in a scope with what they say, the newest first."""

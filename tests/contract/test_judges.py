@@ -16,8 +16,8 @@ import pytest
 from domain.errors import DamagedError, InvalidInputError, RefusedError, UnavailableError
 from domain.fence import unfenced
 from domain.ports import Answer, Ask, Judge, Opinion, Statement, Tokens
-from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.affinity import affinity
+from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.judges.endpoint import Endpoint
 from tests.model_server import ModelServer, Reply, chat_reply, error_reply
 

@@ -184,3 +184,19 @@ def test_demo_holds() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["steps"]) >= 15
+
+
+def test_a_memory_is_corrected_rejected_and_restored(cli: Cli) -> None:
+    """The verbs of the command line change what is live, previews do not, and a description is refused."""
+    place = ("--profile", "changes")
+    wrote = cli.json("remember", "The gate opens at nine", "--key", "gate", *place)["memory"]["id"]
+    preview = cli.json("correct", wrote, "The gate opens at ten", "--preview", *place)
+    done = cli.json("correct", wrote, "The gate opens at ten", *place)
+    assert preview["touched"] == done["touched"]
+    assert done["memory"] == wrote[:-1] + "2"
+    assert cli.json("get", "--key", "gate", "--at-least", done["position"], *place)["text"] == "The gate opens at ten"
+    assert cli.run("reject", "--key", "gate", *place).stdout == f"Rejected {done['memory']}.\n"
+    assert cli.json("restore", "--key", "gate", *place)["touched"] == [done["memory"]]
+    expired = cli.json("expire", done["memory"], "--at", "2020-01-01", *place)
+    assert expired["touched"] == [done["memory"]]
+    assert "descriptions" in cli.fails("retract", "the gate", *place, code=2)

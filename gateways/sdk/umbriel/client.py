@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
+from umbriel._changes import ChangeVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
@@ -27,7 +28,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
@@ -262,28 +263,6 @@ class Umbriel(AdminVerbs, PrincipalVerbs):
         """Return why a memory says what it says: versions, decisions and source lines."""
         request = wire.IdRequest(id=id, at_least=at_least)
         return await self._transport.call(self._profile, "why", request, wire.WhyReply, timeout=timeout)
-
-    async def forget(
-        self,
-        id: str = "",
-        *,
-        key: str = "",
-        contact: str = "",
-        with_sources: bool = False,
-        preview: bool = False,
-        request_id: str = "",
-        timeout: float = _WRITE,
-    ) -> wire.TouchedReply:
-        """Forget a memory by id or key; ``preview`` says what would be touched and touches nothing."""
-        request = wire.ForgetRequest(
-            id=id,
-            key=key,
-            contact=contact,
-            with_sources=with_sources,
-            preview=preview,
-            request_id=request_id or _new_request_id(),
-        )
-        return await self._transport.call(self._profile, "forget", request, wire.TouchedReply, timeout=timeout)
 
     async def feed(
         self,

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
 from umbriel.state import (
     ProfileInfo,
     ProfilesReply,
@@ -21,8 +22,11 @@ from umbriel.state import (
 )
 
 __all__ = [
+    "ChangeRequest",
     "ChannelHit",
+    "CorrectRequest",
     "ErrorReply",
+    "ExpireRequest",
     "FeedEvent",
     "FeedReply",
     "FeedRequest",
@@ -134,7 +138,11 @@ class RememberRequest(Request, frozen=True):
 
 
 class Memory(Reply, frozen=True):
-    """One version of a memory as the ledger knows it."""
+    """One version of a memory as the ledger knows it.
+
+    ``stated_at`` is when it was said, where that is known; ``extraction`` and ``model`` are the work that wrote it and
+    the model it asked, empty where a caller stated it.
+    """
 
     id: str
     text: str
@@ -159,6 +167,10 @@ class Memory(Reply, frozen=True):
     expires_at: datetime | None = None
     metadata: dict[str, Any] = {}
     accesses: int = 0
+    address: str = ""
+    stated_at: datetime | None = None
+    extraction: str = ""
+    model: str = ""
 
 
 class RememberReply(Reply, frozen=True):
@@ -204,6 +216,7 @@ class SourceLine(Reply, frozen=True):
     text: str
     name: str = ""
     at: datetime | None = None
+    recorded_at: datetime | None = None
 
 
 class RecallResult(Reply, frozen=True):
@@ -295,35 +308,22 @@ class HistoryReply(Reply, frozen=True):
     versions: list[Memory]
     events: list[HistoryEvent]
     position: str
+    omitted: int = 0
 
 
 class WhyReply(Reply, frozen=True):
-    """Why a memory says what it says: its version chain, the decisions, and the source lines."""
+    """Why a memory says what it says: its version chain, the decisions, and the source lines.
+
+    A version that rests on no messages, as a corrected one, has those of the versions before it. Texts too long for
+    one reply end in a mark; ``omitted`` counts the oldest entries that were left out.
+    """
 
     memory: Memory
     versions: list[Memory]
     events: list[HistoryEvent]
     sources: list[SourceLine]
     position: str
-
-
-class ForgetRequest(Request, frozen=True):
-    """By id or key; ``preview`` lists what would be touched and touches nothing."""
-
-    id: str = ""
-    key: str = ""
-    contact: str = ""
-    with_sources: bool = False
-    preview: bool = False
-    request_id: str = ""
-
-
-class TouchedReply(Reply, frozen=True):
-    """The ids that were (or, in a preview, would be) touched."""
-
-    touched: list[str]
-    position: str
-    preview: bool = False
+    omitted: int = 0
 
 
 class FeedRequest(Request, frozen=True):
