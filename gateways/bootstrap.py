@@ -25,7 +25,6 @@ from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
 from gateways.api import Api
-from gateways.extraction.offline import OfflineExtractor
 from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
@@ -38,13 +37,13 @@ from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedSettings
-from gateways.models.judges import HeuristicJudge
 from gateways.models.minilm import MiniLMEmbedder
+from gateways.providing import local_models, provider_set
 from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
-from gateways.service.models import Models, Provided
+from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
@@ -122,17 +121,12 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        thinking = Thinking(core, models or local_models()) if settings.thinking else None
+        thinking = _thinking(core, models or local_models()) if settings.thinking else None
         tasks = _start_workers(stack, core, service, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
-
-
-def local_models() -> Models:
-    """Return the models that need no network."""
-    return Models([Provided(OfflineExtractor(), "offline")], [Provided(HeuristicJudge(), "heuristic")])
 
 
 def _raise_file_limit() -> None:
@@ -219,6 +213,11 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
             found=f"{state.last_position} events",
         )
     directory.incarnation = state.incarnation
+
+
+def _thinking(core: Core, models: Models) -> Thinking:
+    models.refused = core.policy_refusals.note
+    return Thinking(core, models)
 
 
 def _start_workers(
@@ -341,7 +340,24 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     settings = settings or Settings()
-    async with running(data, port=port, nats=nats, settings=settings, bind=bind, tls=tls, tls_ca=tls_ca) as runtime:
+    async with AsyncExitStack() as stack:
+        providers = await asyncio.to_thread(provider_set, data, settings.extraction)
+        stack.push_async_callback(providers.close)
+        runtime = await stack.enter_async_context(
+            running(
+                data,
+                port=port,
+                nats=nats,
+                settings=settings,
+                embedder=providers.embedder,
+                embedder_reaches=providers.embedder_reaches,
+                managed=providers.managed,
+                bind=bind,
+                tls=tls,
+                tls_ca=tls_ca,
+                models=providers.models,
+            )
+        )
         endpoint = data / "endpoint.json"
         _publish_endpoint(endpoint, runtime.url, tls, tls_ca)
         _log.info("serving", url=runtime.url, data=str(data))

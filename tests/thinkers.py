@@ -17,6 +17,8 @@ from domain.ports import Judge, Opinion, Statement
 from domain.transcript import Candidate, Found, KnownKey, Window
 from gateways import bootstrap
 from gateways.cli import main
+from gateways.models.meter import Meter
+from gateways.providing import ProviderSet
 from gateways.service.models import Models, Provided
 from tests.cheap import CheapEmbedder
 
@@ -88,5 +90,5 @@ class Thinkers(Models):
 
 if __name__ == "__main__":
     setattr(bootstrap, "MiniLMEmbedder", CheapEmbedder)  # noqa: B010
-    setattr(bootstrap, "local_models", Thinkers)  # noqa: B010
+    setattr(bootstrap, "provider_set", lambda *_: ProviderSet(models=Thinkers(), meter=Meter()))  # noqa: B010
     main()

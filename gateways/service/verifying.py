@@ -110,7 +110,15 @@ class VerifierWorker:
             why = reason or ("" if vectors.vector_of(memory.id) else "it has no vectors")
             return Verdict(memory=memory, reason=why, rule=judge.rule)
         opinions = await asyncio.gather(*(self._opinion(profile, memory, one, judge) for one in others))
-        return Verdict(memory=memory, judged=opinions, rule=judge.rule, model=judge.name, reason=reason)
+        # A judge that passes questions on says who answered.
+        said = [one.opinion for one in opinions]
+        return Verdict(
+            memory=memory,
+            judged=opinions,
+            rule=next((one.rule for one in said if one.rule), judge.rule),
+            model=next((one.model for one in said if one.model), judge.name),
+            reason=reason,
+        )
 
     @staticmethod
     async def _opinion(profile: OpenProfile, memory: MemoryRecord, other: Alike, judge: Judge) -> Judged:
