@@ -104,10 +104,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     command_threads: int = 8
     #: how long a read waits for its ``at_least`` position
     wait_seconds: float = 10.0
-    #: seconds between flushes of counted accesses
-    access_flush_seconds: float = 5.0
-    #: seconds between records of what the data-flow policy kept from providers
-    refusal_flush_seconds: float = 30.0
+    #: seconds between flushes of what is counted: accesses, refusals, what model calls used
+    flush_seconds: float = 5.0
     #: seconds without a request after which ``serve --exit-when-idle`` ends
     idle_seconds: float = 300.0
     #: whether conversations are read for memories and new memories held against older ones

@@ -8,7 +8,7 @@ import resource
 import signal
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -37,12 +37,14 @@ from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedSettings
+from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.providing import local_models, provider_set
 from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
+from gateways.service.flushing import Flusher
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
@@ -51,6 +53,7 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
+from gateways.service.usage import Usages
 from projections.directory import Directory
 
 __all__ = ["Runtime", "authorization", "running", "serve", "tls_of"]
@@ -85,6 +88,7 @@ async def running(
     tls: Tls | None = None,
     tls_ca: Path | None = None,
     models: Models | None = None,
+    meter: Meter | None = None,
 ) -> AsyncIterator[Runtime]:
     """Run the service on a data directory until the context ends.
 
@@ -122,7 +126,8 @@ async def running(
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
         thinking = _thinking(core, models or local_models()) if settings.thinking else None
-        tasks = _start_workers(stack, core, service, thinking)
+        flushers = (service.accesses, core.policy_refusals, Usages(core.events, meter or Meter()))
+        tasks = _start_workers(stack, core, flushers, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -221,7 +226,7 @@ def _thinking(core: Core, models: Models) -> Thinking:
 
 
 def _start_workers(
-    stack: AsyncExitStack, core: Core, service: Service, thinking: Thinking | None
+    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -231,15 +236,14 @@ def _start_workers(
     names = [record.name for record in core.directory.profiles()]
     for name in names:
         core.worker.wake(name)
-    stack.push_async_callback(service.accesses.flush)
-    stack.push_async_callback(core.policy_refusals.flush)
     work: dict[str, Coroutine[None, None, None]] = {
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
-        "accesses": service.accesses.run(core.settings.access_flush_seconds),
-        "refusals": core.policy_refusals.run(core.settings.refusal_flush_seconds),
     }
+    for flusher in flushers:
+        stack.push_async_callback(flusher.flush)
+        work[flusher.actor.principal] = flusher.run(core.settings.flush_seconds)
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)
@@ -356,6 +360,7 @@ async def serve(
                 tls=tls,
                 tls_ca=tls_ca,
                 models=providers.models,
+                meter=providers.meter,
             )
         )
         endpoint = data / "endpoint.json"

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
 
@@ -132,7 +131,7 @@ class Core:
 
     async def in_thread(self, function: Callable[[], T]) -> T:
         """Run a blocking function in the bounded pool."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads, copy_context().run, function)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function)
 
     async def known_profile(self, name: str) -> bool:
         """Whether the profile exists, without creating it."""

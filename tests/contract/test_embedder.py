@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from domain.errors import InvalidInputError, MismatchError
+from domain.errors import DamagedError, InvalidInputError, MismatchError, UmbrielError, UnavailableError
 from domain.ports import Embedded, Embedder
 from gateways.models import minilm
+from gateways.models.http import HTTPEmbedder
+from gateways.models.http.pieces import pieces_of
 from gateways.models.minilm import OVERLAP, MiniLMEmbedder, chunk_bounds
+from tests.model_server import ModelServer, Reply, Request, embeddings_reply, error_reply
 
 SHORT = "Caroline adopted a grey cat named Oscar."
 TEXTS = [
@@ -169,6 +176,136 @@ class TestMiniLM(EmbedderContract):
         monkeypatch.setattr(minilm, "_WEIGHTS", ("umbriel-no-such-model", "model.onnx", "0" * 64))
         with pytest.raises(MismatchError, match="umbriel-no-such-model"):
             MiniLMEmbedder()
+
+
+EMBEDDINGS = "/v1/embeddings"
+SIZE = 1_024
+_COMMON = frozenset({"what", "the", "is", "does", "where", "of", "a", "s", "have", "under", "named"})
+
+
+def words_counted(request: Request, *, window: int = 10_000) -> Reply:
+    """Embed as a server that counts hashed words, and refuses texts beyond its window or without anything."""
+    if any(not text or len(text) > window for text in request.json["input"]):
+        return error_reply(400, "maximum context length exceeded", code="context_length_exceeded")
+    return embeddings_reply([_counted(text) for text in request.json["input"]])
+
+
+def _counted(text: str) -> list[float]:
+    counts = [0.002] * SIZE
+    for word in re.findall(r"\w+", text.casefold()):
+        counts[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % SIZE] += (
+            0.05 if word in _COMMON else 1.0
+        )
+    return counts
+
+
+class TestHTTP(EmbedderContract):
+    @pytest.fixture
+    def server(self) -> Iterator[ModelServer]:
+        """A server that counts words."""
+        with ModelServer() as server:
+            server.always(EMBEDDINGS, words_counted)
+            yield server
+
+    @pytest.fixture
+    def embedder(self, server: ModelServer) -> Iterator[Embedder]:  # type: ignore[override]
+        """Return an embedder with short pieces and small batches."""
+        yield from self.made(server)
+
+    def made(self, server: ModelServer, **options: Any) -> Iterator[HTTPEmbedder]:
+        """Give an embedder and close it."""
+        given = {"model": "words", "base_url": f"{server.url}/v1", "max_chars": 300, "overlap": 90, "batch": 4}
+        embedder = HTTPEmbedder(**{**given, **options})
+        yield embedder
+        embedder.close()
+
+    def fails(self, server: ModelServer, kind: type[UmbrielError], **options: Any) -> UmbrielError:
+        """Embed one text and return the error."""
+        for embedder in self.made(server, **options):
+            with pytest.raises(kind) as caught:
+                embedder.embed([SHORT])
+        return caught.value
+
+    def test_the_model_is_named_with_its_provider(self, server: ModelServer, embedder: Embedder) -> None:
+        """The name says where vectors come from; the dimension is asked for once."""
+        assert embedder.model == "openai:words"
+        assert (embedder.dimension, embedder.dimension) == (SIZE, SIZE)
+        assert server.count(EMBEDDINGS) == 1
+
+    def test_batches_are_as_large_as_configured(self, server: ModelServer, embedder: Embedder) -> None:
+        """Nine short texts in batches of four are three requests."""
+        embedder.embed([f"text {number}" for number in range(9)])
+        assert [len(request.json["input"]) for request in server.requests] == [4, 4, 1]
+
+    def test_what_is_too_long_is_halved_and_never_sent_again(self, server: ModelServer, embedder: Embedder) -> None:
+        """A window smaller than the pieces costs requests, not text; no text goes out twice after it was refused."""
+        server.always(EMBEDDINGS, lambda request: words_counted(request, window=120))
+        short, long = embedder.embed([SHORT, TEXTS[-1]])
+        assert (short.chunks, long.chunks > 10) == (1, True)
+        alone = [request.json["input"][0] for request in server.requests if len(request.json["input"]) == 1]
+        assert len(alone) == len(set(alone))
+        assert len(embedder.embed_query(TEXTS[-1])) == SIZE * 4
+
+    def test_a_server_that_takes_nothing_is_given_up(self, server: ModelServer) -> None:
+        """Halving ends at tiny texts."""
+        server.always(EMBEDDINGS, error_reply(400, code="context_length_exceeded"))
+        self.fails(server, InvalidInputError)
+
+    def test_another_dimension_is_a_mismatch(self, server: ModelServer) -> None:
+        """The configured dimension is checked on every answer."""
+        error = self.fails(server, MismatchError, dimension=8)
+        assert (error.expected, error.found) == ("8", str(SIZE))
+
+    @pytest.mark.parametrize("row", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], [], ["x"], [[1.0]]])
+    def test_a_vector_without_direction_is_damaged(self, server: ModelServer, row: list[Any]) -> None:
+        """Zero, NaN, infinite, empty and unreadable vectors never reach an index."""
+        data = [{"index": 0, "embedding": row}]
+        server.always(EMBEDDINGS, Reply(body={"data": data}))
+        self.fails(server, DamagedError)
+
+    @pytest.mark.parametrize("data", [None, [], [{"index": 1, "embedding": [1.0]}], [{"embedding": [1.0]}] * 2, "x"])
+    def test_another_number_of_vectors_is_damaged(self, server: ModelServer, data: Any) -> None:
+        """Vectors are matched to their texts, or not taken at all."""
+        server.always(EMBEDDINGS, Reply(body={"data": data}))
+        self.fails(server, DamagedError)
+
+    def test_answers_may_come_in_another_order(self, server: ModelServer) -> None:
+        """The index says which text a vector belongs to."""
+        rows = [{"index": 1, "embedding": [0.0, 2.0]}, {"index": 0, "embedding": [3.0, 0.0]}]
+        server.script(EMBEDDINGS, Reply(body={"data": rows}))
+        for embedder in self.made(server):
+            one, other = embedder.embed(["a", "b"])
+        assert (rows_of(one), rows_of(other)) == ([1.0, 0.0], [0.0, 1.0])
+
+    def test_a_server_in_trouble_is_unavailable(self, server: ModelServer) -> None:
+        """Lasting failures and long waits are the worker's to retry."""
+        server.always(EMBEDDINGS, error_reply(503, headers={"retry-after": "3600"}))
+        assert self.fails(server, UnavailableError).retryable
+        assert server.count(EMBEDDINGS) == 1
+
+    def test_a_lone_surrogate_is_refused(self, embedder: Embedder) -> None:
+        """Text that is no valid Unicode is the caller's error."""
+        with pytest.raises(InvalidInputError):
+            embedder.embed(["bad \ud800"])
+
+    def test_an_overlap_must_be_smaller_than_half_a_piece(self) -> None:
+        """Pieces that hardly advance are refused."""
+        with pytest.raises(InvalidInputError):
+            HTTPEmbedder(model="m", max_chars=100, overlap=50)
+
+
+def rows_of(found: Embedded) -> list[float]:
+    """Return the components of a text's vectors in a row."""
+    return np.frombuffer(found.vectors, dtype="<f4").tolist()
+
+
+@pytest.mark.parametrize("text", ["", "a", "word " * 200, "x" * 1_001, "a" * 99 + " " + "b" * 300])
+def test_pieces_cover_a_text_and_overlap(text: str) -> None:
+    """Pieces fit, share the overlap with their neighbour, and are the text when the overlap is taken out."""
+    pieces = pieces_of(text, 100, 20)
+    assert all(len(piece) <= 100 for piece in pieces)
+    assert all(left[-20:] == right[:20] for left, right in pairwise(pieces))
+    assert pieces[0] + "".join(piece[20:] for piece in pieces[1:]) == text
 
 
 @pytest.mark.parametrize("pieces", [0, 1, 253, 254, 255, 476, 477, 1000, 9999])

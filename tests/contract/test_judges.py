@@ -129,7 +129,7 @@ class OverHttp(JudgeContract):
         assert (request.method, request.path) == ("POST", self.PATH)
         assert request.headers["authorization"] == "Bearer sesame"
         assert request.headers["content-type"] == "application/json"
-        assert request.headers["x-session-affinity"] == affinity(PROFILE)
+        assert request.headers["x-session-affinity"] == affinity(PROFILE)["x-session-affinity"]
 
     async def test_tells_key_and_date(self, judge: Judge, server: ModelServer) -> None:
         """Text, key and date of both statements are in the request."""
@@ -361,7 +361,7 @@ class PlainChat:
         """Post the prompt; what is not of the shape is damaged."""
         messages = [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}]
         async with httpx2.AsyncClient() as client:
-            headers = {"x-session-affinity": affinity(ask.profile)}
+            headers = affinity(ask.profile)
             reply = await client.post(self._url, json={"messages": messages}, headers=headers)
         if reply.is_error:
             raise UnavailableError("the model does not answer", found=str(reply.status_code))

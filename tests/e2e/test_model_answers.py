@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from tests.e2e.processes import ServiceProcess
 from tests.model_server import ModelServer, Reply, Request, chat_reply, error_reply
 from tests.scripted_chat import numbered, shown
-from umbriel import Umbriel
+from umbriel import UnavailableError, Umbriel
 from umbriel.types import FeedEvent, Message
 
 PATH = "/v1/chat/completions"
@@ -87,7 +89,12 @@ async def client(thinking: ServiceProcess, model: ModelServer) -> AsyncIterator[
 
 async def say(client: Umbriel, text: str = "I live in Lisbon.", session: str = "s") -> None:
     """Let a user say something, and wait until it is thought through."""
-    await client.ingest([Message(role="user", content=text)], session=session, wait=True, timeout=30)
+    await client.ingest([Message(role="user", content=text)], session=session)
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(UnavailableError):  # longer than a wait may take, and still going on
+                await client.ingest([Message(role="user", content=text)], session=session, wait=True, timeout=30)
+                return
 
 
 async def texts(client: Umbriel) -> list[str]:

@@ -108,7 +108,7 @@ async def test_accesses_counted_are_written_when_the_service_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is being flushed when the service ends is written, once."""
-    async with running(tmp_path / "data", access_flush_seconds=0.1) as runtime:
+    async with running(tmp_path / "data", flush_seconds=0.1) as runtime:
         written = await call(runtime, "remember", content="tea at four", key="tea")
         log = runtime.service.core.events.log
         append = log.append

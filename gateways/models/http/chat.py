@@ -11,14 +11,14 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from domain.errors import DamagedError, RefusedError, UnavailableError
-from domain.ids import digest128
 from domain.ports import Answer, Ask, Tokens
 from domain.tokens import estimated_tokens
+from gateways.models.affinity import affinity
 from gateways.models.http.failures import RETRIES, RETRY_AFTER_LIMIT, wait_asked_for
 from gateways.models.http.structured import NotInShapeError, Schema, parsed, schema_of, valid_text
 from gateways.models.meter import Meter, Prices
 
-__all__ = ["Call", "HTTPChat", "Said", "Turn", "affinity", "not_too_long", "whole"]
+__all__ = ["Call", "HTTPChat", "Said", "Turn", "not_too_long", "whole"]
 
 T = TypeVar("T")
 
@@ -51,11 +51,6 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     ended: Literal["whole", "cut", "refused"] = "whole"
     tokens: Tokens | None = None
-
-
-def affinity(profile: str) -> dict[str, str]:
-    """Return the header that keeps a profile's calls together without naming the profile."""
-    return {"x-session-affinity": digest128(profile)}
 
 
 def whole(value: object) -> int:

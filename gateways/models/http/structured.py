@@ -106,7 +106,11 @@ def parsed(text: str, shape: type[T]) -> T:
         raise NotInShapeError("the answer is empty")
     found: list[T] = []
     reason = "the answer holds no JSON"
+    names = {field.encode_name for field in msgspec.structs.fields(shape)}  # type: ignore[arg-type]
     for value in _values(text):
+        if isinstance(value, dict) and value and not names & value.keys():
+            reason = "the JSON has none of the fields asked for"
+            continue  # it would pass for an answer that says nothing
         try:
             one = msgspec.convert(value, shape, strict=True, str_keys=True)
         except msgspec.ValidationError as error:

@@ -22,7 +22,7 @@ import httpx2
 import msgspec
 
 from domain.errors import DamagedError, InvalidInputError, RefusedError, UnavailableError
-from gateways.models.affinity import HEADER, affinity
+from gateways.models.affinity import affinity
 
 __all__ = ["Endpoint", "Patience", "Probability"]
 
@@ -126,7 +126,7 @@ class Endpoint:
         )
 
     async def _try(self, content: bytes, profile: str) -> bytes:
-        headers = {"content-type": "application/json", HEADER: affinity(profile), **self._headers}
+        headers = {"content-type": "application/json", **affinity(profile), **self._headers}
         try:
             async with (
                 asyncio.timeout(self._patience.timeout),
