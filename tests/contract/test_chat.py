@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from domain.errors import DamagedError, InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError
-from domain.ids import digest128
 from domain.ports import Ask, Tokens
+from gateways.models.affinity import affinity
 from gateways.models.http import AnthropicChat, OpenAIChat
 from gateways.models.http.chat import HTTPChat
 from gateways.models.meter import Meter, Prices

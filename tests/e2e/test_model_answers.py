@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from tests.e2e.processes import ServiceProcess
 from tests.model_server import ModelServer, Reply, Request, chat_reply, error_reply
 from tests.scripted_chat import numbered, shown
-from umbriel import UnavailableError, Umbriel
+from umbriel import Umbriel, UnavailableError
 from umbriel.types import FeedEvent, Message
 
 PATH = "/v1/chat/completions"
@@ -120,7 +120,7 @@ async def test_a_memory_with_all_it_rests_on(client: Umbriel) -> None:
     assert read.data["items"][0]["queries"] == ["Where does the user live?"]
 
 
-WRITTEN = {
+WRITTEN: dict[str, Callable[[str], str]] = {
     "fenced": lambda answer: f"```json\n{answer}\n```",
     "prose": lambda answer: f"Sure, here it is: {answer}\nAnything else?",
     "note": lambda answer: f'Not {{"x": 1}} but\n```\n{answer}\n```',
@@ -204,7 +204,7 @@ async def test_what_the_model_declines_is_on_record(client: Umbriel, model: Mode
 
 
 async def test_one_bad_item_loses_none_of_the_others(client: Umbriel, model: ModelServer) -> None:
-    """Lines that were never given, empty and endless statements and values of other types are left out with a reason."""
+    """Lines that were never given, empty and endless statements, numbers from nowhere: each is left out with a reason."""
     items = [
         {"text": "The user is a spy.", "lines": [99]},
         {"text": "", "lines": [0]},
@@ -235,7 +235,10 @@ async def test_verdicts_of_nobody_change_nothing(client: Umbriel, model: ModelSe
 async def test_the_model_is_not_asked_about_nothing(client: Umbriel, model: ModelServer) -> None:
     """A system prompt and long tool output never reach it, and neither does the profile's name."""
     before = model.count(PATH)
-    messages = [Message(role="system", content="I live in Rome."), Message(role="tool", content="I live in Rome " * 500)]
+    messages = [
+        Message(role="system", content="I live in Rome."),
+        Message(role="tool", content="I live in Rome " * 500),
+    ]
     await client.ingest(messages, session="s", wait=True, timeout=30)
     assert model.count(PATH) == before
     await say(client, session="t")
@@ -269,6 +272,6 @@ async def test_a_wrong_file_is_an_error_at_the_start(tmp_path: Path) -> None:
     data.mkdir()
     (data / "providers.toml").write_text('[[chat]]\nkind = "openai"\nurl = "http://127.0.0.1:1"\nsmall = "m"\n')
     service = ServiceProcess(data)
-    with pytest.raises(AssertionError, match="providers.toml"):
+    with pytest.raises(AssertionError, match=r"providers\.toml"):
         service.start()
     service.stop()

@@ -48,8 +48,9 @@ class SmallEmbedder:
 
 @asynccontextmanager
 async def running(data: Path, **settings: Any) -> AsyncIterator[Runtime]:
-    """A service on ``data`` with the small embedder."""
-    async with bootstrap.running(data, settings=Settings(**settings), embedder=SmallEmbedder()) as runtime:
+    """A service on ``data`` with the small embedder, in which nothing happens that a test did not ask for."""
+    set_to = Settings(**{"thinking": False, **settings})
+    async with bootstrap.running(data, settings=set_to, embedder=SmallEmbedder()) as runtime:
         yield runtime
 
 
