@@ -42,6 +42,7 @@ from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
+from gateways.service.forwarding import Forwarding
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
@@ -112,7 +113,10 @@ async def running(
         stack.push_async_callback(connection.close)
         state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
-        core = await _core(stack, data, connection, state, server, settings, model, embedder_reaches)
+        client = _managed(stack, managed)
+        core = await _core(
+            stack, data, connection, state, server, settings, embedder=model, reaches=embedder_reaches, client=client
+        )
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
@@ -121,6 +125,15 @@ async def running(
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
+
+
+def _managed(stack: AsyncExitStack, settings: ManagedSettings | None) -> ManagedClient | None:
+    """Return the client of the managed memory, None where none or no key is configured."""
+    if settings is None or not settings.key:
+        return None
+    client = ManagedClient(settings)
+    stack.push_async_callback(client.close)
+    return client
 
 
 def _raise_file_limit() -> None:
@@ -153,8 +166,10 @@ async def _core(
     state: StreamState,
     server: NatsServer,
     settings: Settings,
+    *,
     embedder: Embedder,
-    embedder_reaches: Reaches,
+    reaches: Reaches,
+    client: ManagedClient | None,
 ) -> Core:
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
@@ -167,7 +182,7 @@ async def _core(
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
     worker = EmbeddingWorker(
-        events, profiles, embedder, batch=settings.embedding_batch, reaches=embedder_reaches, refused=refusals.note
+        events, profiles, embedder, batch=settings.embedding_batch, reaches=reaches, refused=refusals.note
     )
     core = Core(
         settings=settings,
@@ -181,7 +196,8 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
         refusals=refusals,
-        embedder_reaches=embedder_reaches,
+        embedder_reaches=reaches,
+        managed=client,
     )
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
@@ -226,13 +242,30 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
         "accesses": service.accesses.run(core.settings.access_flush_seconds),
         "refusals": core.policy_refusals.run(core.settings.refusal_flush_seconds),
     }
+    if core.managed is not None:
+        work["forwarding"] = _forwarding(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
 
 
+def _forwarding(core: Core, client: ManagedClient) -> Forwarding:
+    forwarding = Forwarding(core, client)
+
+    def wake(envelopes: list[Envelope]) -> None:
+        for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _FORWARDED}:
+            forwarding.wake(profile)
+
+    core.reader.listeners.append(wake)
+    for record in core.directory.profiles():
+        forwarding.wake(record.name)
+    return forwarding
+
+
 #: Categories whose events may leave something to embed.
 _EMBEDDED = frozenset({"message", "memory"})
+#: Those that may leave something to forward: a change of the settings lets go what waited.
+_FORWARDED = frozenset({"message", "memory", "profile"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -1,4 +1,4 @@
-"""A managed memory over real HTTP: namespaces, profiles, ingest, remember, recall, list and delete, with faults to order."""
+"""A managed memory over real HTTP, with faults to order."""
 
 from __future__ import annotations
 
@@ -98,12 +98,8 @@ class ManagedServer:
                 return 200, {}, _page(held, query)
             case ("GET", "memories", memory) if memory in held:
                 return 200, {}, _ok(held[memory])
-            case ("DELETE", "memories", memory) if memory in held:
-                return 200, {}, _ok(held.pop(memory))
-            case ("DELETE", "sessions", session):
-                for memory in [one for one, kept in held.items() if kept["sessionId"] == session]:
-                    del held[memory]
-                return 200, {}, _ok(None)
+            case ("DELETE", what, name):
+                return _deleted(held, what, name)
             case ("POST", "summary"):
                 return 200, {}, _ok({"summary": "\n".join(one["summary"] for one in held.values())})
             case _:
@@ -134,6 +130,16 @@ class ManagedServer:
                 """Say nothing."""
 
         return Handler
+
+
+def _deleted(held: dict[str, dict[str, Any]], what: str, name: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+    if what == "memories" and name in held:
+        return 200, {}, _ok(held.pop(name))
+    if what != "sessions":
+        return 404, {}, _failed(10007, "not found")
+    for memory in [one for one, kept in held.items() if kept["sessionId"] == name]:
+        del held[memory]
+    return 200, {}, _ok(None)
 
 
 def _keep(held: dict[str, dict[str, Any]], content: str, session: str | None, kind: str) -> dict[str, Any]:

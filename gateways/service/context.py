@@ -18,6 +18,7 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.managed import ManagedClient
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -85,6 +86,7 @@ class Core:
         rebuilds: Rebuilds,
         refusals: PolicyRefusals,
         embedder_reaches: Reaches = "local",
+        managed: ManagedClient | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -99,6 +101,9 @@ class Core:
         self.rebuilds = rebuilds
         self.policy_refusals = refusals
         self.embedder_reaches: Reaches = embedder_reaches
+        self.managed = managed
+        #: why a class of a profile's content is not forwarded now
+        self.forwarding: dict[tuple[str, str], str] = {}
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()

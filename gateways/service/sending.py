@@ -1,0 +1,175 @@
+"""What is sent to the managed memory, and taken back there, for one stretch of a profile's events."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import structlog
+
+from domain.envelope import Envelope
+from domain.errors import InvalidInputError
+from domain.events import (
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryRejected,
+    MemoryRemembered,
+    MemoryRestored,
+    MemoryRetracted,
+    MemorySuperseded,
+    MessageForgotten,
+    MessageRecorded,
+)
+from domain.ids import keyed_id
+from gateways.extraction.hygiene import readable
+from gateways.managed import ManagedClient, RemoteMessage
+from gateways.service.context import Core
+from gateways.service.profiles import OpenProfile
+from projections.directory import FailedWork
+from projections.forwarded import Kind
+from projections.ledger import MessageRecord
+
+__all__ = ["WORK", "Sending", "remote_session"]
+
+_log = structlog.get_logger(__name__)
+#: messages in one call
+_AT_ONCE = 100
+_SESSION_MESSAGES = 100_000
+#: how failed work of forwarding is called, before the class of content
+WORK = "forward"
+
+
+def remote_session(secret: bytes, session: str) -> str:
+    """Return what a session is called there: its name may be a contact's."""
+    return keyed_id(secret, "managed-session", session)
+
+
+class Sending:
+    """Sends a profile's messages and memories, those that still stand, and deletes there what stands no more.
+
+    Every call may be repeated: what is there already stays one. Errors other than of a single item are raised.
+    """
+
+    def __init__(self, core: Core, client: ManagedClient) -> None:
+        self._core = core
+        self._client = client
+        self._destination = client.settings.destination
+
+    async def messages(self, profile: OpenProfile, envelopes: Sequence[Envelope]) -> None:
+        """Send the messages among these events, a session's together and in order."""
+        ids = [one.data.message for one in envelopes if isinstance(one.data, MessageRecorded)]
+        if ids:
+            found = await self._core.in_thread(lambda: profile.views.ledger.messages(ids))
+            await self._send(profile, [found[one] for one in ids if one in found])
+
+    async def _send(self, profile: OpenProfile, messages: Sequence[MessageRecord]) -> None:
+        sessions: dict[str, list[MessageRecord]] = defaultdict(list)
+        for one in messages:
+            if not one.forgotten and self._text(one):
+                sessions[one.session].append(one)
+        for session, said in sessions.items():
+            remote = remote_session(profile.secret, session)
+            for start in range(0, len(said), _AT_ONCE):
+                part = said[start : start + _AT_ONCE]
+                # Before they are sent: what might have arrived is what a forget must take back.
+                names = dict.fromkeys((one.id for one in part), remote)
+                await self._note(profile, "message", names)
+                await self._ingest(profile, remote, part)
+
+    def _text(self, message: MessageRecord) -> str:
+        return readable(message.role, message.content, tool_chars=self._core.settings.extraction.tool_chars)
+
+    async def _ingest(self, profile: OpenProfile, session: str, part: Sequence[MessageRecord]) -> None:
+        """Send messages together; when they are not taken, in halves, so that one loses none of the others."""
+        sent = [RemoteMessage(role=one.role, content=self._text(one), timestamp=one.at) for one in part]
+        try:
+            await self._client.ingest(profile.name, session, sent)
+        except InvalidInputError as error:
+            if len(part) == 1:
+                await self._failed(profile, "messages", part[0].id, error)
+                return
+            half = len(part) // 2
+            await self._ingest(profile, session, part[:half])
+            await self._ingest(profile, session, part[half:])
+
+    async def memories(self, profile: OpenProfile, envelopes: Sequence[Envelope]) -> None:
+        """Send the memories that these events wrote or brought back and that are live."""
+        for envelope in envelopes:
+            if not isinstance(envelope.data, MemoryRemembered | MemoryRestored):
+                continue
+            memory = envelope.data.memory
+            record = await self._core.in_thread(lambda memory=memory: profile.views.ledger.memory(memory))
+            if record is None or record.status_at(datetime.now(UTC)) != "live":
+                continue
+            try:
+                # Without its session: deleting that there would take the memory with it.
+                kept = await self._client.remember(profile.name, record.text)
+            except InvalidInputError as error:
+                await self._failed(profile, "memories", memory, error)
+            else:
+                await self._note(profile, "memory", {memory: kept.id})
+
+    async def forgets(self, profile: OpenProfile, envelopes: Sequence[Envelope], *, resend: bool) -> None:
+        """Delete there what these events ended or forgot; ``resend`` the rest of a session that had to go whole."""
+        for envelope in envelopes:
+            match envelope.data:
+                case MessageForgotten(message=message, session=session):
+                    await self._forget_message(profile, message, session, resend=resend)
+                case MemoryForgotten(memories=memories):
+                    await self._forget_memories(profile, memories)
+                case MemorySuperseded() | MemoryRetracted() | MemoryRejected() | MemoryExpired() as ended:
+                    await self._forget_memories(profile, (ended.memory,))
+
+    async def _forget_message(self, profile: OpenProfile, message: str, session: str, *, resend: bool) -> None:
+        directory, name = self._core.directory, profile.name
+        known = await self._core.in_thread(
+            lambda: directory.remote_names(name, self._destination, "message", [message])
+        )
+        if not known:
+            return
+        remote = known[message]
+        # A single message has no name there: the session goes, and what is left of it comes again.
+        await self._client.delete_session(name, remote)
+        if resend:
+            left = await self._core.in_thread(lambda: self._left(profile, session, message))
+            await self._send(profile, left)
+            await self._core.in_thread(lambda: directory.drop_forwarded(name, self._destination, "message", [message]))
+        else:
+            await self._core.in_thread(lambda: directory.drop_session(name, self._destination, remote))
+            # When messages may go again, what is left of the session has to.
+            await self._core.in_thread(lambda: directory.set_forwarded(name, self._destination, "messages", 0))
+
+    def _left(self, profile: OpenProfile, session: str, message: str) -> list[MessageRecord]:
+        """Return the other messages of a session that were sent before."""
+        said = profile.views.ledger.session_messages(session, limit=_SESSION_MESSAGES, oldest_first=True)
+        ids = [one.id for one in said if one.id != message]
+        sent = self._core.directory.remote_names(profile.name, self._destination, "message", ids)
+        return [one for one in said if one.id in sent]
+
+    async def _forget_memories(self, profile: OpenProfile, memories: Sequence[str]) -> None:
+        directory, name, place = self._core.directory, profile.name, self._destination
+        known = await self._core.in_thread(lambda: directory.remote_names(name, place, "memory", memories))
+        for memory, remote in known.items():
+            if await self._core.in_thread(lambda memory=memory: self._lives(profile, (memory,))):
+                continue  # brought back since
+            sharing = await self._core.in_thread(
+                lambda remote=remote: directory.local_names(name, place, "memory", remote)
+            )
+            others = [one for one in sharing if one != memory]
+            if not await self._core.in_thread(lambda others=others: self._lives(profile, others)):
+                await self._client.delete_memory(name, remote)
+            await self._core.in_thread(lambda memory=memory: directory.drop_forwarded(name, place, "memory", [memory]))
+
+    def _lives(self, profile: OpenProfile, memories: Sequence[str]) -> bool:
+        found = profile.views.ledger.memories(memories).values()
+        return any(one.status_at(datetime.now(UTC)) == "live" for one in found)
+
+    async def _note(self, profile: OpenProfile, kind: Kind, names: dict[str, str]) -> None:
+        directory, name = self._core.directory, profile.name
+        await self._core.in_thread(lambda: directory.note_forwarded(name, self._destination, kind, names))
+
+    async def _failed(self, profile: OpenProfile, subject: str, item: str, error: InvalidInputError) -> None:
+        _log.warning("not_forwarded", profile=profile.name, item=item, reason=error.message)
+        failed = FailedWork(profile.name, f"{WORK} {subject} {item}", error.message, datetime.now(UTC))
+        await self._core.in_thread(lambda: self._core.directory.note_failed(failed))
