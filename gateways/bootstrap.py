@@ -42,7 +42,7 @@ from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
-from gateways.service.forwarding import Forwarding
+from gateways.service.forwarding import following
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
@@ -243,29 +243,14 @@ def _start_workers(stack: AsyncExitStack, core: Core, service: Service) -> list[
         "refusals": core.policy_refusals.run(core.settings.refusal_flush_seconds),
     }
     if core.managed is not None:
-        work["forwarding"] = _forwarding(core, core.managed).run()
+        work["forwarding"] = following(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
 
 
-def _forwarding(core: Core, client: ManagedClient) -> Forwarding:
-    forwarding = Forwarding(core, client)
-
-    def wake(envelopes: list[Envelope]) -> None:
-        for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _FORWARDED}:
-            forwarding.wake(profile)
-
-    core.reader.listeners.append(wake)
-    for record in core.directory.profiles():
-        forwarding.wake(record.name)
-    return forwarding
-
-
 #: Categories whose events may leave something to embed.
 _EMBEDDED = frozenset({"message", "memory"})
-#: Those that may leave something to forward: a change of the settings lets go what waited.
-_FORWARDED = frozenset({"message", "memory", "profile"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -18,11 +18,13 @@ from gateways.service.policy import passes
 from gateways.service.profiles import OpenProfile
 from gateways.service.sending import Sending
 
-__all__ = ["Forwarding"]
+__all__ = ["Forwarding", "following"]
 
 _log = structlog.get_logger(__name__)
 Stream = Literal["messages", "memories", "forgets"]
 _CONTENT: tuple[Literal["messages", "memories"], ...] = ("messages", "memories")
+#: Categories whose events may leave something to forward: a change of the settings lets go what waited.
+_WAKING = frozenset({"message", "memory", "profile"})
 _EVENTS = 256
 _LONGEST = 60.0
 
@@ -146,6 +148,20 @@ class Forwarding:
         directory, place = self._core.directory, self._settings.destination
         await self._core.in_thread(lambda: directory.set_forwarded(profile.name, place, stream, target))
         return True
+
+
+def following(core: Core, client: ManagedClient) -> Forwarding:
+    """Return a worker that is woken by what the reader applies, and looks at every profile first."""
+    forwarding = Forwarding(core, client)
+
+    def wake(envelopes: list[Envelope]) -> None:
+        for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _WAKING}:
+            forwarding.wake(profile)
+
+    core.reader.listeners.append(wake)
+    for record in core.directory.profiles():
+        forwarding.wake(record.name)
+    return forwarding
 
 
 def _bound(

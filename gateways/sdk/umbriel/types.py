@@ -229,7 +229,10 @@ class RecallResult(Reply, frozen=True):
 
 
 class RecallReply(Reply, frozen=True):
-    """Results best first; ``position`` is the lowest position of the views that answered."""
+    """Results best first; ``position`` is the lowest position of the views that answered.
+
+    ``provider`` answered; ``fallback`` says why the local one did where the profile wants another.
+    """
 
     results: list[RecallResult]
     position: str
@@ -237,6 +240,8 @@ class RecallReply(Reply, frozen=True):
     channels: dict[str, list[str]] = {}
     #: channels that cannot be asked now, and why
     off: dict[str, str] = {}
+    provider: str = "local"
+    fallback: str = ""
 
 
 class GetRequest(Request, frozen=True):
