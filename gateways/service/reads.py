@@ -84,25 +84,24 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
         now = datetime.now(UTC)
         query, fallback = query_of(request, reach), ""
         found = await core.in_thread(lambda: _search(core, opened, query, now))
-        if found.answer is None:
-            remote = await managed_recall(core, opened, reach, request, found.set_to)
+        if isinstance(found, ProfileSettings):
+            set_to = found
+            remote = await managed_recall(core, opened, reach, request, set_to)
             if isinstance(remote, RecallReply):
+                _count(accesses, set_to, profile, _memories_of(remote), now)
                 return remote
             fallback = remote
-            found = await core.in_thread(lambda: _search(core, opened, query, now, local=True))
-        set_to = found.set_to
+            found = await core.in_thread(lambda: _local(core, opened, query, now, set_to))
         reply = reply_of(
-            found.answer or RecallAnswer(results=[], position=position),
+            found.answer,
             request,
             positions=core.positions,
             position=position,
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
         )
-        reply = msgspec.structs.replace(reply, fallback=fallback)
-        if set_to.access.counted:
-            accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
-        return reply
+        _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"], now)
+        return msgspec.structs.replace(reply, fallback=fallback)
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
@@ -110,10 +109,20 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
 
 
-class _Found(msgspec.Struct, frozen=True):
-    """What the views answered, under which settings; no answer where another provider is to be asked first."""
+def _count(accesses: Accesses, set_to: ProfileSettings, profile: str, memories: Sequence[str], now: datetime) -> None:
+    if set_to.access.counted:
+        accesses.count(profile, memories, now)
 
-    answer: RecallAnswer | None
+
+def _memories_of(reply: RecallReply) -> list[str]:
+    """Return the memories of this log that the managed memory found."""
+    return [source for one in reply.results for source in one.sources[:1] if "@" in source]
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What the views answered, under which settings, and which views were left out, with why."""
+
+    answer: RecallAnswer
     set_to: ProfileSettings
     off: dict[str, str] = {}
 
@@ -126,11 +135,17 @@ class _Unembedded(msgspec.Struct, frozen=True):
     vectors: OffView
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime, *, local: bool = False) -> _Found:
-    """Ask the views under the profile's settings, which one turn in a thread reads as well."""
-    set_to, views = opened.views.ledger.settings(), opened.views
-    if set_to.provider.recall == "managed" and not local:
-        return _Found(None, set_to)
+def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime) -> _Found | ProfileSettings:
+    """Ask the views under the profile's settings, which one turn in a thread reads as well.
+
+    Only the settings come back where another provider is to be asked first.
+    """
+    set_to = opened.views.ledger.settings()
+    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, now, set_to)
+
+
+def _local(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime, set_to: ProfileSettings) -> _Found:
+    views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(

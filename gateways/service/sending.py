@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import structlog
 
@@ -99,7 +100,7 @@ class Sending:
             if not isinstance(envelope.data, MemoryRemembered | MemoryRestored):
                 continue
             memory = envelope.data.memory
-            record = await self._core.in_thread(lambda memory=memory: profile.views.ledger.memory(memory))
+            record = await self._core.in_thread(partial(profile.views.ledger.memory, memory))
             if record is None or record.status_at(datetime.now(UTC)) != "live":
                 continue
             try:
@@ -151,15 +152,13 @@ class Sending:
         directory, name, place = self._core.directory, profile.name, self._destination
         known = await self._core.in_thread(lambda: directory.remote_names(name, place, "memory", memories))
         for memory, remote in known.items():
-            if await self._core.in_thread(lambda memory=memory: self._lives(profile, (memory,))):
+            if await self._core.in_thread(partial(self._lives, profile, (memory,))):
                 continue  # brought back since
-            sharing = await self._core.in_thread(
-                lambda remote=remote: directory.local_names(name, place, "memory", remote)
-            )
+            sharing = await self._core.in_thread(partial(directory.local_names, name, place, "memory", remote))
             others = [one for one in sharing if one != memory]
-            if not await self._core.in_thread(lambda others=others: self._lives(profile, others)):
+            if not await self._core.in_thread(partial(self._lives, profile, others)):
                 await self._client.delete_memory(name, remote)
-            await self._core.in_thread(lambda memory=memory: directory.drop_forwarded(name, place, "memory", [memory]))
+            await self._core.in_thread(partial(directory.drop_forwarded, name, place, "memory", [memory]))
 
     def _lives(self, profile: OpenProfile, memories: Sequence[str]) -> bool:
         found = profile.views.ledger.memories(memories).values()
