@@ -370,7 +370,8 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    return not runtime.api.active and core.worker.idle and core.rebuilds.idle and quiet > settings.idle_seconds
+    working = not (core.worker.idle and core.rebuilds.idle and core.forwarded())
+    return not runtime.api.active and not working and quiet > settings.idle_seconds
 
 
 def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:

@@ -49,6 +49,9 @@ def _show_status(reply: StatusReply) -> None:
             for one in reply.views
         ]
         output.table("Views", ("view", "generation", "position", "items", "on disk", "text"), rows)
+    if reply.forwarding:
+        sent = [(one.subject, one.position, one.lag, one.failed, one.reason) for one in reply.forwarding]
+        output.table("Forwarding", ("content", "position", "lag", "failed", "text"), sent)
     if reply.work:
         work = [(one.state, one.profile, one.work, one.position, one.reason) for one in reply.work]
         output.table("Outstanding work", ("state", "profile", "work", "position", "text"), work)

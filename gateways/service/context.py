@@ -104,6 +104,8 @@ class Core:
         self.managed = managed
         #: why a class of a profile's content is not forwarded now
         self.forwarding: dict[tuple[str, str], str] = {}
+        #: whether nothing waits to be forwarded
+        self.forwarded: Callable[[], bool] = lambda: True
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()

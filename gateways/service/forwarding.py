@@ -159,6 +159,7 @@ def following(core: Core, client: ManagedClient) -> Forwarding:
             forwarding.wake(profile)
 
     core.reader.listeners.append(wake)
+    core.forwarded = lambda: forwarding.idle
     for record in core.directory.profiles():
         forwarding.wake(record.name)
     return forwarding

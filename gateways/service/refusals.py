@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import Counter
 from datetime import UTC, datetime
@@ -39,20 +40,26 @@ class PolicyRefusals(Flusher):
     def __init__(self, events: EventReader) -> None:
         self._events = events
         self._counts: Counter[_Kind] = Counter()
+        self._lock = threading.Lock()
 
     def note(self, profile: str, subject: str, provider: str, detail: str) -> None:
-        """Note that content of the class ``subject`` was kept from ``provider``."""
-        self._counts[_Kind(profile, subject, provider, detail)] += 1
+        """Note that content of the class ``subject`` was kept from ``provider``; any thread may."""
+        self._count(_Kind(profile, subject, provider, detail), 1)
+
+    def _count(self, kind: _Kind, count: int) -> None:
+        with self._lock:
+            self._counts[kind] += count
 
     async def flush(self) -> None:
         """Append what was counted, an event a kind; what cannot be written now is kept for the next flush."""
-        taken, self._counts = self._counts, Counter()
+        with self._lock:
+            taken, self._counts = self._counts, Counter()
         for kind, count in taken.items():
             try:
                 await self._append(kind, count)
             except UmbrielError as error:
                 _log.warning("refusals_kept", profile=kind.profile, reason=str(error))
-                self._counts[kind] += count
+                self._count(kind, count)
 
     async def _append(self, kind: _Kind, count: int) -> None:
         event_id = uuid.uuid4().hex

@@ -8,6 +8,7 @@ from typing import Literal
 from umbriel._wire import Reply, Request
 
 __all__ = [
+    "ForwardingStatus",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",

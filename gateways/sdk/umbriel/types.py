@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.state import (
+    ForwardingStatus,
     ProfileInfo,
     ProfilesReply,
     RebuildReply,
@@ -27,6 +28,7 @@ __all__ = [
     "FeedReply",
     "FeedRequest",
     "ForgetRequest",
+    "ForwardingStatus",
     "GetRequest",
     "HistoryEvent",
     "HistoryReply",
