@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import structlog
@@ -15,7 +16,6 @@ from gateways.managed import ManagedClient
 from gateways.service.context import Core
 from gateways.service.models import KEPT, may_go
 from gateways.service.policy import passes
-from gateways.service.profiles import OpenProfile
 from gateways.service.sending import Sending
 
 __all__ = ["Forwarding", "following"]
@@ -91,33 +91,34 @@ class Forwarding:
         self._resting.pop(profile, None)
         self.wake(profile)
 
-    async def _work(self, name: str) -> bool:
-        """Send one stretch of each stream; returns whether there may be more."""
-        async with self._core.profiles.use(name) as profile:
-            set_to = await self._core.in_thread(profile.views.ledger.settings)
-            more = await self._step(profile, "forgets", self._forgets(profile, set_to))
-            for subject in _CONTENT:
-                if set_to.provider.forward and await self._may(profile, set_to, subject):
-                    send = self._sending.messages if subject == "messages" else self._sending.memories
-                    more = await self._step(profile, subject, _bound(send, profile)) or more
+    async def _work(self, profile: str) -> bool:
+        """Send one stretch of each stream; returns whether there may be more.
+
+        The profile is not lent while something is sent: whoever waits for it must not wait for the service.
+        """
+        async with self._core.profiles.use(profile) as opened:
+            set_to, upto = await self._core.in_thread(opened.views.ledger.settings), self._core.applied(opened)
+        more = await self._step(profile, "forgets", upto, self._forgets(profile, set_to))
+        for subject in _CONTENT:
+            if set_to.provider.forward and await self._may(profile, set_to, subject):
+                send = self._sending.messages if subject == "messages" else self._sending.memories
+                more = await self._step(profile, subject, upto, partial(send, profile)) or more
         return more
 
-    async def _may(
-        self, profile: OpenProfile, set_to: ProfileSettings, subject: Literal["messages", "memories"]
-    ) -> bool:
-        key, reaches = (profile.name, subject), self._settings.reaches
+    async def _may(self, profile: str, set_to: ProfileSettings, subject: Literal["messages", "memories"]) -> bool:
+        key, reaches = (profile, subject), self._settings.reaches
         if may_go(getattr(set_to.data_flow, subject), reaches):
             self._core.forwarding.pop(key, None)
             return True
         self._core.forwarding[key] = KEPT
         after = await self._position(profile, subject)
-        if await self._core.in_thread(lambda: profile.views.ledger.recorded_after(after, subject)):
-            passes(self._core, profile.name, set_to.data_flow, subject, self._settings.name, reaches)
+        async with self._core.profiles.use(profile) as opened:
+            waiting = await self._core.in_thread(lambda: opened.views.ledger.recorded_after(after, subject))
+        if waiting:
+            passes(self._core, profile, set_to.data_flow, subject, self._settings.name, reaches)
         return False
 
-    def _forgets(
-        self, profile: OpenProfile, set_to: ProfileSettings
-    ) -> Callable[[Sequence[Envelope]], Awaitable[None]]:
+    def _forgets(self, profile: str, set_to: ProfileSettings) -> Callable[[Sequence[Envelope]], Awaitable[None]]:
         resend = set_to.provider.forward and may_go(set_to.data_flow.messages, self._settings.reaches)
 
         async def send(envelopes: Sequence[Envelope]) -> None:
@@ -125,28 +126,28 @@ class Forwarding:
 
         return send
 
-    async def _position(self, profile: OpenProfile, stream: Stream) -> int:
+    async def _position(self, profile: str, stream: Stream) -> int:
         directory, place = self._core.directory, self._settings.destination
-        return await self._core.in_thread(lambda: directory.forwarded_to(profile.name, place, stream))
+        return await self._core.in_thread(lambda: directory.forwarded_to(profile, place, stream))
 
     async def _step(
-        self, profile: OpenProfile, stream: Stream, send: Callable[[Sequence[Envelope]], Awaitable[None]]
+        self, profile: str, stream: Stream, upto: int, send: Callable[[Sequence[Envelope]], Awaitable[None]]
     ) -> bool:
         """Send what comes after the stream's position, then move it; returns whether it moved."""
-        after, upto = await self._position(profile, stream), self._core.applied(profile)
+        after = await self._position(profile, stream)
         if after >= upto:
             return False
-        part = await self._core.events.read(after, _EVENTS, profile.name)
+        part = await self._core.events.read(after, _EVENTS, profile)
         # The views tell what still stands, so nothing is sent that they have not seen.
         ready = [one for one in part.envelopes if one.position <= upto]
         await send(ready)
-        if profile.name in part.poison:
-            raise DamagedError("an event cannot be read", found=part.poison[profile.name])
+        if profile in part.poison:
+            raise DamagedError("an event cannot be read", found=part.poison[profile])
         target = min(part.position, upto)
         if target <= after:
             return False
         directory, place = self._core.directory, self._settings.destination
-        await self._core.in_thread(lambda: directory.set_forwarded(profile.name, place, stream, target))
+        await self._core.in_thread(lambda: directory.set_forwarded(profile, place, stream, target))
         return True
 
 
@@ -163,12 +164,3 @@ def following(core: Core, client: ManagedClient) -> Forwarding:
     for record in core.directory.profiles():
         forwarding.wake(record.name)
     return forwarding
-
-
-def _bound(
-    send: Callable[[OpenProfile, Sequence[Envelope]], Awaitable[None]], profile: OpenProfile
-) -> Callable[[Sequence[Envelope]], Awaitable[None]]:
-    async def bound(envelopes: Sequence[Envelope]) -> None:
-        await send(profile, envelopes)
-
-    return bound

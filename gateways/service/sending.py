@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -26,13 +27,13 @@ from domain.ids import keyed_id
 from gateways.extraction.hygiene import readable
 from gateways.managed import ManagedClient, RemoteMessage
 from gateways.service.context import Core
-from gateways.service.profiles import OpenProfile
 from projections.directory import FailedWork
 from projections.forwarded import Kind
-from projections.ledger import MessageRecord
+from projections.ledger import Ledger, MemoryRecord, MessageRecord
 
 __all__ = ["WORK", "Sending", "remote_session"]
 
+T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 #: messages in one call
 _AT_ONCE = 100
@@ -57,20 +58,26 @@ class Sending:
         self._client = client
         self._destination = client.settings.destination
 
-    async def messages(self, profile: OpenProfile, envelopes: Sequence[Envelope]) -> None:
+    async def messages(self, profile: str, envelopes: Sequence[Envelope]) -> None:
         """Send the messages among these events, a session's together and in order."""
         ids = [one.data.message for one in envelopes if isinstance(one.data, MessageRecorded)]
         if ids:
-            found = await self._core.in_thread(lambda: profile.views.ledger.messages(ids))
+            found = await self._asked(profile, lambda ledger: ledger.messages(ids))
             await self._send(profile, [found[one] for one in ids if one in found])
 
-    async def _send(self, profile: OpenProfile, messages: Sequence[MessageRecord]) -> None:
+    async def _asked(self, profile: str, question: Callable[[Ledger], T]) -> T:
+        """Ask a profile's ledger. It is lent for the question only: what is sent takes its time."""
+        async with self._core.profiles.use(profile) as opened:
+            return await self._core.in_thread(lambda: question(opened.views.ledger))
+
+    async def _send(self, profile: str, messages: Sequence[MessageRecord]) -> None:
         sessions: dict[str, list[MessageRecord]] = defaultdict(list)
         for one in messages:
             if not one.forgotten and self._text(one):
                 sessions[one.session].append(one)
+        secret = await self._core.events.secret(profile)
         for session, said in sessions.items():
-            remote = remote_session(profile.secret, session)
+            remote = remote_session(secret, session)
             for start in range(0, len(said), _AT_ONCE):
                 part = said[start : start + _AT_ONCE]
                 # Before they are sent: what might have arrived is what a forget must take back.
@@ -81,11 +88,11 @@ class Sending:
     def _text(self, message: MessageRecord) -> str:
         return readable(message.role, message.content, tool_chars=self._core.settings.extraction.tool_chars)
 
-    async def _ingest(self, profile: OpenProfile, session: str, part: Sequence[MessageRecord]) -> None:
+    async def _ingest(self, profile: str, session: str, part: Sequence[MessageRecord]) -> None:
         """Send messages together; when they are not taken, in halves, so that one loses none of the others."""
         sent = [RemoteMessage(role=one.role, content=self._text(one), timestamp=one.at) for one in part]
         try:
-            await self._client.ingest(profile.name, session, sent)
+            await self._client.ingest(profile, session, sent)
         except InvalidInputError as error:
             if len(part) == 1:
                 await self._failed(profile, "messages", part[0].id, error)
@@ -94,24 +101,24 @@ class Sending:
             await self._ingest(profile, session, part[:half])
             await self._ingest(profile, session, part[half:])
 
-    async def memories(self, profile: OpenProfile, envelopes: Sequence[Envelope]) -> None:
+    async def memories(self, profile: str, envelopes: Sequence[Envelope]) -> None:
         """Send the memories that these events wrote or brought back and that are live."""
         for envelope in envelopes:
             if not isinstance(envelope.data, MemoryRemembered | MemoryRestored):
                 continue
             memory = envelope.data.memory
-            record = await self._core.in_thread(partial(profile.views.ledger.memory, memory))
+            record = await self._asked(profile, partial(_memory, memory))
             if record is None or record.status_at(datetime.now(UTC)) != "live":
                 continue
             try:
                 # Without its session: deleting that there would take the memory with it.
-                kept = await self._client.remember(profile.name, record.text)
+                kept = await self._client.remember(profile, record.text)
             except InvalidInputError as error:
                 await self._failed(profile, "memories", memory, error)
             else:
                 await self._note(profile, "memory", {memory: kept.id})
 
-    async def forgets(self, profile: OpenProfile, envelopes: Sequence[Envelope], *, resend: bool) -> None:
+    async def forgets(self, profile: str, envelopes: Sequence[Envelope], *, resend: bool) -> None:
         """Delete there what these events ended or forgot; ``resend`` the rest of a session that had to go whole."""
         for envelope in envelopes:
             match envelope.data:
@@ -122,8 +129,8 @@ class Sending:
                 case MemorySuperseded() | MemoryRetracted() | MemoryRejected() | MemoryExpired() as ended:
                     await self._forget_memories(profile, (ended.memory,))
 
-    async def _forget_message(self, profile: OpenProfile, message: str, session: str, *, resend: bool) -> None:
-        directory, name = self._core.directory, profile.name
+    async def _forget_message(self, profile: str, message: str, session: str, *, resend: bool) -> None:
+        directory, name = self._core.directory, profile
         known = await self._core.in_thread(
             lambda: directory.remote_names(name, self._destination, "message", [message])
         )
@@ -133,7 +140,7 @@ class Sending:
         # A single message has no name there: the session goes, and what is left of it comes again.
         await self._client.delete_session(name, remote)
         if resend:
-            left = await self._core.in_thread(lambda: self._left(profile, session, message))
+            left = await self._asked(profile, partial(self._left, profile, session, message))
             await self._send(profile, left)
             await self._core.in_thread(lambda: directory.drop_forwarded(name, self._destination, "message", [message]))
         else:
@@ -141,34 +148,39 @@ class Sending:
             # When messages may go again, what is left of the session has to.
             await self._core.in_thread(lambda: directory.set_forwarded(name, self._destination, "messages", 0))
 
-    def _left(self, profile: OpenProfile, session: str, message: str) -> list[MessageRecord]:
+    def _left(self, profile: str, session: str, message: str, ledger: Ledger) -> list[MessageRecord]:
         """Return the other messages of a session that were sent before."""
-        said = profile.views.ledger.session_messages(session, limit=_SESSION_MESSAGES, oldest_first=True)
+        said = ledger.session_messages(session, limit=_SESSION_MESSAGES, oldest_first=True)
         ids = [one.id for one in said if one.id != message]
-        sent = self._core.directory.remote_names(profile.name, self._destination, "message", ids)
+        sent = self._core.directory.remote_names(profile, self._destination, "message", ids)
         return [one for one in said if one.id in sent]
 
-    async def _forget_memories(self, profile: OpenProfile, memories: Sequence[str]) -> None:
-        directory, name, place = self._core.directory, profile.name, self._destination
+    async def _forget_memories(self, profile: str, memories: Sequence[str]) -> None:
+        directory, name, place = self._core.directory, profile, self._destination
         known = await self._core.in_thread(lambda: directory.remote_names(name, place, "memory", memories))
         for memory, remote in known.items():
-            if await self._core.in_thread(partial(self._lives, profile, (memory,))):
+            if await self._asked(profile, partial(_live, (memory,))):
                 continue  # brought back since
             sharing = await self._core.in_thread(partial(directory.local_names, name, place, "memory", remote))
             others = [one for one in sharing if one != memory]
-            if not await self._core.in_thread(partial(self._lives, profile, others)):
+            if not await self._asked(profile, partial(_live, others)):
                 await self._client.delete_memory(name, remote)
             await self._core.in_thread(partial(directory.drop_forwarded, name, place, "memory", [memory]))
 
-    def _lives(self, profile: OpenProfile, memories: Sequence[str]) -> bool:
-        found = profile.views.ledger.memories(memories).values()
-        return any(one.status_at(datetime.now(UTC)) == "live" for one in found)
-
-    async def _note(self, profile: OpenProfile, kind: Kind, names: dict[str, str]) -> None:
-        directory, name = self._core.directory, profile.name
+    async def _note(self, profile: str, kind: Kind, names: dict[str, str]) -> None:
+        directory, name = self._core.directory, profile
         await self._core.in_thread(lambda: directory.note_forwarded(name, self._destination, kind, names))
 
-    async def _failed(self, profile: OpenProfile, subject: str, item: str, error: InvalidInputError) -> None:
-        _log.warning("not_forwarded", profile=profile.name, item=item, reason=error.message)
-        failed = FailedWork(profile.name, f"{WORK} {subject} {item}", error.message, datetime.now(UTC))
+    async def _failed(self, profile: str, subject: str, item: str, error: InvalidInputError) -> None:
+        _log.warning("not_forwarded", profile=profile, item=item, reason=error.message)
+        failed = FailedWork(profile, f"{WORK} {subject} {item}", error.message, datetime.now(UTC))
         await self._core.in_thread(lambda: self._core.directory.note_failed(failed))
+
+
+def _memory(memory: str, ledger: Ledger) -> MemoryRecord | None:
+    return ledger.memory(memory)
+
+
+def _live(memories: Sequence[str], ledger: Ledger) -> bool:
+    """Whether one of these memories is live."""
+    return any(one.status_at(datetime.now(UTC)) == "live" for one in ledger.memories(memories).values())
