@@ -72,6 +72,8 @@ async def retry(session: Session) -> None:
 
 def _show_retry(reply: RetryReply) -> None:
     output.say(f"Tried {reply.tried} embeddings again: {reply.computed} came, {reply.tried - reply.computed} did not.")
+    if reply.forwarded:
+        output.say(f"The managed memory took {reply.forwarded} of what it had not taken before.")
     for reason in reply.reasons:
         output.say(f"  {reason}")
     if reply.restarted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal, TypeVar
@@ -106,6 +106,8 @@ class Core:
         self.forwarding: dict[tuple[str, str], str] = {}
         #: whether nothing waits to be forwarded
         self.forwarded: Callable[[], bool] = lambda: True
+        #: sends what the managed memory would not take once more, None without one
+        self.forward_again: Callable[[str], Awaitable[int]] | None = None
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         self.started = time.monotonic()

@@ -16,7 +16,7 @@ from gateways.managed import ManagedClient
 from gateways.service.context import Core
 from gateways.service.models import KEPT, may_go
 from gateways.service.policy import passes
-from gateways.service.sending import Sending
+from gateways.service.sending import WORK, Sending
 
 __all__ = ["Forwarding", "following"]
 
@@ -118,6 +118,24 @@ class Forwarding:
             passes(self._core, profile, set_to.data_flow, subject, self._settings.name, reaches)
         return False
 
+    async def again(self, profile: str) -> int:
+        """Send what the service would not take once more, as far as it may go; returns how much it took.
+
+        A profile that rests goes on at once. Raises UnavailableError when the service does not answer.
+        """
+        if profile in self._resting:
+            self._rested(profile)
+        async with self._core.profiles.use(profile) as opened:
+            set_to = await self._core.in_thread(opened.views.ledger.settings)
+        failed = await self._core.in_thread(lambda: self._core.directory.failed_work(profile))
+        taken = 0
+        for subject in _CONTENT:
+            if set_to.provider.forward and may_go(getattr(set_to.data_flow, subject), self._settings.reaches):
+                for one in failed:
+                    if one.work.startswith(f"{WORK} {subject} "):
+                        taken += await self._sending.again(profile, one)
+        return taken
+
     def _forgets(self, profile: str, set_to: ProfileSettings) -> Callable[[Sequence[Envelope]], Awaitable[None]]:
         resend = set_to.provider.forward and may_go(set_to.data_flow.messages, self._settings.reaches)
 
@@ -160,7 +178,7 @@ def following(core: Core, client: ManagedClient) -> Forwarding:
             forwarding.wake(profile)
 
     core.reader.listeners.append(wake)
-    core.forwarded = lambda: forwarding.idle
+    core.forwarded, core.forward_again = lambda: forwarding.idle, forwarding.again
     for record in core.directory.profiles():
         forwarding.wake(record.name)
     return forwarding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from domain.errors import NotFoundError
+from domain.errors import NotFoundError, UmbrielError
 from domain.ids import check_profile
 from gateways.service.context import Core
 from umbriel.admin import RetryReply
@@ -13,7 +13,7 @@ _REASONS = 20
 
 
 async def retry(core: Core, profile: str) -> RetryReply:
-    """Let stopped views go on, then embed again what could not be embedded; returns when both are done."""
+    """Let stopped views go on, then embed and forward again what could not be; returns when all is done."""
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -23,11 +23,24 @@ async def retry(core: Core, profile: str) -> RetryReply:
         core.worker.wake(profile)
         position = await core.events.log.last_position()
         await core.reader.wait_until(lambda: core.reader.passed >= position, core.settings.wait_seconds)
-        return RetryReply(
-            tried=done.tried,
-            computed=done.computed,
-            position=core.positions.show(position),
-            reasons=tuple(dict.fromkeys(done.reasons))[:_REASONS],
-            restarted=tuple(restarted),
-            stopped=dict(opened.views.stopped),
-        )
+        stopped = dict(opened.views.stopped)
+    forwarded, reasons = await _forward(core, profile, done.reasons)
+    return RetryReply(
+        tried=done.tried,
+        computed=done.computed,
+        position=core.positions.show(position),
+        reasons=tuple(dict.fromkeys(reasons))[:_REASONS],
+        restarted=tuple(restarted),
+        stopped=stopped,
+        forwarded=forwarded,
+    )
+
+
+async def _forward(core: Core, profile: str, reasons: list[str]) -> tuple[int, list[str]]:
+    """Return how much the managed memory took now, and the reasons with why it did not take the rest."""
+    if core.forward_again is None:
+        return 0, reasons
+    try:
+        return await core.forward_again(profile), reasons
+    except UmbrielError as error:
+        return 0, [*reasons, str(error)]

@@ -11,7 +11,7 @@ from typing import TypeVar
 import structlog
 
 from domain.envelope import Envelope
-from domain.errors import InvalidInputError
+from domain.errors import InvalidInputError, UmbrielError
 from domain.events import (
     MemoryExpired,
     MemoryForgotten,
@@ -106,17 +106,36 @@ class Sending:
         for envelope in envelopes:
             if not isinstance(envelope.data, MemoryRemembered | MemoryRestored):
                 continue
-            memory = envelope.data.memory
-            record = await self._asked(profile, partial(_memory, memory))
-            if record is None or record.status_at(datetime.now(UTC)) != "live":
-                continue
-            try:
-                # Without its session: deleting that there would take the memory with it.
-                kept = await self._client.remember(profile, record.text)
-            except InvalidInputError as error:
-                await self._failed(profile, "memories", memory, error)
+            await self._remember(profile, envelope.data.memory)
+
+    async def _remember(self, profile: str, memory: str) -> None:
+        record = await self._asked(profile, partial(_memory, memory))
+        if record is None or record.status_at(datetime.now(UTC)) != "live":
+            return
+        try:
+            # Without its session: deleting that there would take the memory with it.
+            kept = await self._client.remember(profile, record.text)
+        except InvalidInputError as error:
+            await self._failed(profile, "memories", memory, error)
+        else:
+            await self._note(profile, "memory", {memory: kept.id})
+
+    async def again(self, profile: str, failed: FailedWork) -> bool:
+        """Send what was not taken once more; returns whether it is taken now, or no longer stands."""
+        _, subject, item = failed.work.split(" ", 2)
+        directory = self._core.directory
+        await self._core.in_thread(lambda: directory.clear_failed(profile, failed.work))
+        try:
+            if subject == "messages":
+                found = await self._asked(profile, lambda ledger: ledger.messages((item,)))
+                await self._send(profile, list(found.values()))
             else:
-                await self._note(profile, "memory", {memory: kept.id})
+                await self._remember(profile, item)
+        except UmbrielError:
+            await self._core.in_thread(lambda: directory.note_failed(failed))
+            raise
+        left = await self._core.in_thread(lambda: directory.failed_work(profile))
+        return all(one.work != failed.work for one in left)
 
     async def forgets(self, profile: str, envelopes: Sequence[Envelope], *, resend: bool) -> None:
         """Delete there what these events ended or forgot; ``resend`` the rest of a session that had to go whole."""

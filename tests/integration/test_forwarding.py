@@ -149,6 +149,26 @@ async def test_one_bad_message_loses_none_of_the_others(runtime: Runtime, server
     assert server.texts() == ["two", "three", "four"]
     status = {one.subject: one for one in (await call(runtime, "status")).forwarding}
     assert status["messages"].failed == 1
+    server.fail(413)
+    assert (await call(runtime, "retry")).forwarded == 0
+    assert (await call(runtime, "retry")).forwarded == 1
+    assert server.texts() == ["two", "three", "four", "one"]
+    assert [one.failed for one in (await call(runtime, "status")).forwarding] == [0, 0]
+
+
+async def test_a_slow_service_holds_nothing(tmp_path: Path, server: ManagedServer) -> None:
+    """While a call hangs, the profile is written, read, rebuilt and closed as ever."""
+    with server.held() as hangs:
+        async with managed(tmp_path / "data", server, timeout=60.0) as runtime:
+            await call(runtime, "settings", changes=FORWARD)
+            await call(runtime, "ingest", messages=said("one"), session="s", wait=True)
+            await until(hangs.is_set)
+            async with asyncio.timeout(30):
+                await call(runtime, "ingest", messages=said("two"), session="s", wait=True)
+                assert (await call(runtime, "rebuild")).verified
+                assert (await call(runtime, "recall", query="two")).results
+                await runtime.service.core.profiles._drop("p")
+            assert (await lag(runtime))["messages"] == 2
 
 
 async def test_without_a_managed_memory_it_says_so(tmp_path: Path) -> None:

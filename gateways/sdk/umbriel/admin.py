@@ -91,7 +91,10 @@ class RetryRequest(Request, frozen=True):
 
 
 class RetryReply(Reply, frozen=True):
-    """Embeddings tried again, how many came this time and why others did not; views that had stopped or still do."""
+    """Embeddings tried again, how many came this time and why others did not; views that had stopped or still do.
+
+    ``forwarded`` counts what the managed memory would not take before and took now.
+    """
 
     tried: int
     computed: int
@@ -99,3 +102,4 @@ class RetryReply(Reply, frozen=True):
     reasons: tuple[str, ...] = ()
     restarted: tuple[str, ...] = ()
     stopped: dict[str, str] = msgspec.field(default_factory=dict)
+    forwarded: int = 0
