@@ -36,7 +36,7 @@ from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
-from gateways.managed import ManagedSettings
+from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.providing import local_models, provider_set
@@ -45,6 +45,7 @@ from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
+from gateways.service.forwarding import following
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
@@ -121,7 +122,10 @@ async def running(
         stack.push_async_callback(connection.close)
         state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
-        core = await _core(stack, data, connection, state, server, settings, model, embedder_reaches)
+        client = _managed(stack, managed)
+        core = await _core(
+            stack, data, connection, state, server, settings, embedder=model, reaches=embedder_reaches, client=client
+        )
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
@@ -132,6 +136,15 @@ async def running(
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks)
+
+
+def _managed(stack: AsyncExitStack, settings: ManagedSettings | None) -> ManagedClient | None:
+    """Return the client of the managed memory, None where none or no key is configured."""
+    if settings is None or not settings.key:
+        return None
+    client = ManagedClient(settings)
+    stack.push_async_callback(client.close)
+    return client
 
 
 def _raise_file_limit() -> None:
@@ -164,8 +177,10 @@ async def _core(
     state: StreamState,
     server: NatsServer,
     settings: Settings,
+    *,
     embedder: Embedder,
-    embedder_reaches: Reaches,
+    reaches: Reaches,
+    client: ManagedClient | None,
 ) -> Core:
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
@@ -178,7 +193,7 @@ async def _core(
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
     worker = EmbeddingWorker(
-        events, profiles, embedder, batch=settings.embedding_batch, reaches=embedder_reaches, refused=refusals.note
+        events, profiles, embedder, batch=settings.embedding_batch, reaches=reaches, refused=refusals.note
     )
     core = Core(
         settings=settings,
@@ -192,7 +207,8 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
         refusals=refusals,
-        embedder_reaches=embedder_reaches,
+        embedder_reaches=reaches,
+        managed=client,
     )
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
@@ -249,6 +265,8 @@ def _start_workers(
         core.reader.listeners.append(thinking.wake)
         thinking.wake_all(names)
         work |= thinking.work()
+    if core.managed is not None:
+        work["forwarding"] = following(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
@@ -394,7 +412,8 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    working = not (core.worker.idle and core.rebuilds.idle and (core.thinking is None or core.thinking.idle))
+    settled = core.worker.idle and core.rebuilds.idle and core.forwarded()
+    working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (runtime.api.active or working) and quiet > settings.idle_seconds
 
 

@@ -14,6 +14,7 @@ import msgspec
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UnavailableError
 from domain.events import ProfileCreated
+from projections.forwarded import FORWARDED_TABLES, ForwardedQueries
 
 __all__ = ["Directory", "FailedWork", "ProfileCounts", "ProfileRecord"]
 
@@ -62,7 +63,7 @@ class FailedWork(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Directory:
+class Directory(ForwardedQueries):
     """What one instance knows about all profiles; safe for threads, each write durable when it returns."""
 
     def __init__(self, path: Path) -> None:
@@ -85,7 +86,9 @@ class Directory:
             raise MismatchError(
                 "the directory was written by another version", expected=f"schema {_SCHEMA_VERSION}", found=str(version)
             )
-        self._db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
+        self._db.executescript(
+            f"BEGIN IMMEDIATE; {_TABLES} {FORWARDED_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+        )
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -118,6 +121,8 @@ class Directory:
         """Forget a deleted profile, its counts and its failed work."""
         self._run("DELETE FROM counts WHERE profile = ?", name)
         self._run("DELETE FROM failed_work WHERE profile = ?", name)
+        self._run("DELETE FROM forwarding WHERE profile = ?", name)
+        self._run("DELETE FROM forwarded WHERE profile = ?", name)
         self._run("DELETE FROM profiles WHERE name = ?", name)
 
     def has_profile(self, name: str) -> bool:

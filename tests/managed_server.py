@@ -1,4 +1,4 @@
-"""A managed memory over real HTTP: namespaces, profiles, ingest, remember, recall, list and delete, with faults to order."""
+"""A managed memory over real HTTP, with faults to order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import re
 import threading
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +32,8 @@ class ManagedServer:
         self.faults: deque[tuple[int, dict[str, str], list[dict[str, Any]]]] = deque()
         self.down = False
         self.lock = threading.Lock()
+        self._arrived, self._go = threading.Event(), threading.Event()
+        self._go.set()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
@@ -56,6 +60,16 @@ class ManagedServer:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.faults.append((status, named, [{"code": code, "message": message}]))
 
+    @contextmanager
+    def held(self) -> Iterator[threading.Event]:
+        """Answer nothing until the block ends; the event is set when a request waits."""
+        arrived, self._go = threading.Event(), threading.Event()
+        self._arrived = arrived
+        try:
+            yield arrived
+        finally:
+            self._go.set()
+
     def texts(self) -> list[str]:
         """Return what it holds, in the order of its coming."""
         return [one["content"] for held in self.memories.values() for one in held.values()]
@@ -67,6 +81,8 @@ class ManagedServer:
     def answer(self, method: str, target: str, body: Any, key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
         """Return status, headers and envelope for a request."""
         url = urlsplit(target)
+        self._arrived.set()
+        self._go.wait(60)
         with self.lock:
             self.calls.append((method, url.path, body))
             if self.down:
@@ -98,12 +114,8 @@ class ManagedServer:
                 return 200, {}, _page(held, query)
             case ("GET", "memories", memory) if memory in held:
                 return 200, {}, _ok(held[memory])
-            case ("DELETE", "memories", memory) if memory in held:
-                return 200, {}, _ok(held.pop(memory))
-            case ("DELETE", "sessions", session):
-                for memory in [one for one, kept in held.items() if kept["sessionId"] == session]:
-                    del held[memory]
-                return 200, {}, _ok(None)
+            case ("DELETE", what, name):
+                return _deleted(held, what, name)
             case ("POST", "summary"):
                 return 200, {}, _ok({"summary": "\n".join(one["summary"] for one in held.values())})
             case _:
@@ -116,6 +128,10 @@ class ManagedServer:
             protocol_version = "HTTP/1.1"
 
             def _serve(self) -> None:
+                with suppress(ConnectionError):  # whoever asked did not wait
+                    self._answer()
+
+            def _answer(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("content-length") or 0))
                 body = json.loads(raw) if raw else None
                 key = self.headers.get("authorization", "")
@@ -134,6 +150,16 @@ class ManagedServer:
                 """Say nothing."""
 
         return Handler
+
+
+def _deleted(held: dict[str, dict[str, Any]], what: str, name: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+    if what == "memories" and name in held:
+        return 200, {}, _ok(held.pop(name))
+    if what != "sessions":
+        return 404, {}, _failed(10007, "not found")
+    for memory in [one for one, kept in held.items() if kept["sessionId"] == name]:
+        del held[memory]
+    return 200, {}, _ok(None)
 
 
 def _keep(held: dict[str, dict[str, Any]], content: str, session: str | None, kind: str) -> dict[str, Any]:

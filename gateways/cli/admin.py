@@ -51,6 +51,9 @@ def _show_status(reply: StatusReply) -> None:
             for one in reply.views
         ]
         output.table("Views", ("view", "generation", "position", "items", "on disk", "text"), rows)
+    if reply.forwarding:
+        sent = [(one.subject, one.position, one.lag, one.failed, one.reason) for one in reply.forwarding]
+        output.table("Forwarding", ("content", "position", "lag", "failed", "text"), sent)
     if reply.work:
         work = [(one.state, one.profile, one.work, one.position, one.reason) for one in reply.work]
         output.table("Outstanding work", ("state", "profile", "work", "position", "text"), work)
@@ -72,6 +75,8 @@ async def retry(session: Session) -> None:
 def _show_retry(reply: RetryReply) -> None:
     output.say(f"Tried {reply.tried} embeddings again: {reply.computed} came, {reply.tried - reply.computed} did not.")
     output.say(f"Read {reply.read} stretches of conversation again.")
+    if reply.forwarded:
+        output.say(f"The managed memory took {reply.forwarded} of what it had not taken before.")
     for reason in reply.reasons:
         output.say(f"  {reason}")
     if reply.restarted:

@@ -67,6 +67,8 @@ def _provenance(result: RecallResult) -> str:
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
+    if reply.fallback:
+        output.say(f"Answered locally: {reply.fallback}.")
     if not reply.results:
         output.say("Nothing is known about that.")
         return

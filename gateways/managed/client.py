@@ -33,7 +33,8 @@ class ManagedClient:
     """Calls one namespace of a managed memory; every local profile has a remote one of its own.
 
     Raises UnavailableError for what may succeed later, RefusedError when the key is not accepted, NotFoundError for
-    what is not there, InvalidInputError for what the service will not take, DamagedError for an answer of another shape.
+    what is not there, InvalidInputError for what the service will not take, DamagedError for an answer of no known
+    shape.
     """
 
     def __init__(self, settings: ManagedSettings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
@@ -18,6 +18,7 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.managed import ManagedClient
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -99,6 +100,7 @@ class Core:
         rebuilds: Rebuilds,
         refusals: PolicyRefusals,
         embedder_reaches: Reaches = "local",
+        managed: ManagedClient | None = None,
     ) -> None:
         self.settings = settings
         self.events = events
@@ -115,6 +117,13 @@ class Core:
         self.thinking: Thinks | None = None
         self.policy_refusals = refusals
         self.embedder_reaches: Reaches = embedder_reaches
+        self.managed = managed
+        #: why a class of a profile's content is not forwarded now
+        self.forwarding: dict[tuple[str, str], str] = {}
+        #: whether nothing waits to be forwarded
+        self.forwarded: Callable[[], bool] = lambda: True
+        #: sends what the managed memory would not take once more, None without one
+        self.forward_again: Callable[[str], Awaitable[int]] | None = None
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
         #: position of the last rejection or correction written here, by profile

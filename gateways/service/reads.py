@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,12 +16,16 @@ from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Core
 from gateways.service.fitting import fitted
+from gateways.service.managed_recall import managed_recall
+from gateways.service.models import KEPT
+from gateways.service.policy import passes
 from gateways.service.preferences import recall_settings
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
-from projections.ledger import MemoryRecord, Page
+from projections.ledger import Ledger, MemoryRecord, Page
+from projections.off import OffView
 from projections.recall import RecallAnswer, RecallQuery
 from projections.recall import recall as recall_views
 from umbriel.types import (
@@ -79,18 +83,26 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     async def work(opened: OpenProfile) -> RecallReply:
         position = core.applied(opened)
         now = datetime.now(UTC)
-        found, set_to = await core.in_thread(lambda: _search(core, opened, query_of(request, reach), now))
+        query, fallback = query_of(request, reach), ""
+        found = await core.in_thread(lambda: _search(core, opened, query, now))
+        if isinstance(found, ProfileSettings):
+            set_to = found
+            remote = await managed_recall(core, opened, reach, request, set_to)
+            if isinstance(remote, RecallReply):
+                _count(accesses, set_to, profile, _memories_of(remote), now)
+                return remote
+            fallback = remote
+            found = await core.in_thread(lambda: _local(core, opened, query, now, set_to))
         reply = reply_of(
-            found,
+            found.answer,
             request,
             positions=core.positions,
             position=position,
             limits=core.settings.limits,
-            off=opened.views.off,
+            off={**opened.views.off, **found.off},
         )
-        if set_to.access.counted:
-            accesses.count(profile, [one.id for one in reply.results if one.kind != "message"], now)
-        return reply
+        _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"], now)
+        return msgspec.structs.replace(reply, fallback=fallback)
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
@@ -98,17 +110,53 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime) -> tuple[RecallAnswer, ProfileSettings]:
-    """Ask the views under the profile's settings, which one turn in a thread reads as well."""
+def _count(accesses: Accesses, set_to: ProfileSettings, profile: str, memories: Sequence[str], now: datetime) -> None:
+    if set_to.access.counted:
+        accesses.count(profile, memories, now)
+
+
+def _memories_of(reply: RecallReply) -> list[str]:
+    """Return the memories of this log that the managed memory found."""
+    return [source for one in reply.results for source in one.sources[:1] if "@" in source]
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What the views answered, under which settings, and which views were left out, with why."""
+
+    answer: RecallAnswer
+    set_to: ProfileSettings
+    off: dict[str, str] = {}
+
+
+class _Unembedded(msgspec.Struct, frozen=True):
+    """A profile's views without vectors: the query may not go to the embedder."""
+
+    ledger: Ledger
+    keywords: Any
+    vectors: OffView
+
+
+def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime) -> _Found | ProfileSettings:
+    """Ask the views under the profile's settings, which one turn in a thread reads as well.
+
+    Only the settings come back where another provider is to be asked first.
+    """
     set_to = opened.views.ledger.settings()
+    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, now, set_to)
+
+
+def _local(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime, set_to: ProfileSettings) -> _Found:
+    views = opened.views
+    reaches = core.embedder_reaches
+    sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
-        opened.views,
+        views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
         msgspec.structs.replace(query, fill=set_to.recall.fill),
         embed_query=core.embedder.embed_query,
         now=now,
         settings=recall_settings(set_to),
     )
-    return found, set_to
+    return _Found(found, set_to, {} if sent else {"vectors": KEPT})
 
 
 async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -12,7 +12,7 @@ from gateways.service.positions import Positions
 from projections.recall import RecallAnswer, RecallHit, RecallQuery
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["query_of", "reply_of"]
+__all__ = ["fitting", "query_of", "reply_of"]
 
 #: Characters a token stands for; the estimate by content comes with the context call.
 _CHARS_PER_TOKEN = 3.5
@@ -50,15 +50,7 @@ def reply_of(
     off: Mapping[str, str],
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
-    results: list[RecallResult] = []
-    size, tokens = 0, 0.0
-    for hit in answer.results:
-        result = _result(hit, positions)
-        size += len(msgspec.json.encode(result))
-        tokens += len(result.text) / _CHARS_PER_TOKEN
-        if size > limits.reply_bytes or (request.token_budget is not None and tokens > request.token_budget):
-            break
-        results.append(result)
+    results = fitting((_result(hit, positions) for hit in answer.results), request, limits)
     return RecallReply(
         results=results,
         position=positions.show(position),
@@ -66,6 +58,19 @@ def reply_of(
         channels=answer.channels if request.explain else {},
         off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
     )
+
+
+def fitting(results: Iterable[RecallResult], request: RecallRequest, limits: Limits) -> list[RecallResult]:
+    """Return the first results, as many as the token budget and the size of a reply hold."""
+    fits: list[RecallResult] = []
+    size, tokens = 0, 0.0
+    for result in results:
+        size += len(msgspec.json.encode(result))
+        tokens += len(result.text) / _CHARS_PER_TOKEN
+        if size > limits.reply_bytes or (request.token_budget is not None and tokens > request.token_budget):
+            break
+        fits.append(result)
+    return fits
 
 
 def _result(hit: RecallHit, positions: Positions) -> RecallResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -34,13 +35,16 @@ class PolicyRefusals(Flusher):
     def __init__(self, events: EventReader) -> None:
         super().__init__(events)
         self._counts: dict[str, Counter[_Kind]] = defaultdict(Counter)
+        self._lock = threading.Lock()
 
     def note(self, profile: str, subject: str, provider: str, detail: str) -> None:
-        """Note that content of the class ``subject`` was kept from ``provider``."""
-        self._counts[profile][_Kind(subject, provider, detail)] += 1
+        """Note that content of the class ``subject`` was kept from ``provider``; any thread may."""
+        with self._lock:
+            self._counts[profile][_Kind(subject, provider, detail)] += 1
 
     def _take(self, without: AbstractSet[str]) -> Mapping[str, list[RefusalRecorded]]:
-        taken = {profile: self._counts.pop(profile) for profile in self._counts.keys() - without}
+        with self._lock:
+            taken = {profile: self._counts.pop(profile) for profile in self._counts.keys() - without}
         return {
             profile: [
                 RefusalRecorded(

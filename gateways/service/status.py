@@ -14,6 +14,7 @@ import msgspec
 from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
 from gateways.service.context import Caller, Core, counts_of
+from gateways.service.forwarding_status import forwarding_status
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
 from projections.directory import ProfileCounts
@@ -138,6 +139,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         unread=thinking.unread,
         unjudged=thinking.unjudged,
         unreadable=thinking.failed,
+        forwarding=await core.in_thread(lambda: forwarding_status(core, opened)),
     )
 
 

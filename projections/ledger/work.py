@@ -73,6 +73,15 @@ class WorkQueries:
             failed=failed,
         )
 
+    def recorded_after(self, position: int, subject: Literal["messages", "memories"]) -> int:
+        """Return how many messages or versions of memories there are after a position, forgotten ones left out."""
+        gone = "forgotten = 0" if subject == "messages" else "status <> 'forgotten'"
+        with self._store.read() as db:
+            (found,) = db.execute(
+                f"SELECT count(*) FROM {subject} WHERE position > ? AND {gone}", (position,)
+            ).fetchone()
+        return int(found)
+
     def index_counts(self) -> IndexCounts:
         """Return what the indexes should hold."""
         with self._store.read() as db:

@@ -204,7 +204,7 @@ async def test_what_the_model_declines_is_on_record(client: Umbriel, model: Mode
 
 
 async def test_one_bad_item_loses_none_of_the_others(client: Umbriel, model: ModelServer) -> None:
-    """Lines that were never given, empty and endless statements, numbers from nowhere: each is left out with a reason."""
+    """Lines that were never given, empty and endless statements, numbers from nowhere: each has its reason."""
     items = [
         {"text": "The user is a spy.", "lines": [99]},
         {"text": "", "lines": [0]},

@@ -59,3 +59,26 @@ def test_damage_and_closing_are_named(tmp_path: Path) -> None:
     directory.close()
     with pytest.raises(UnavailableError):
         directory.profiles()
+
+
+def test_what_was_forwarded_survives_a_reopen(tmp_path: Path) -> None:
+    """Positions and names are kept for each place; a profile that is removed takes its own along."""
+    directory = Directory(tmp_path / "directory.sqlite")
+    assert directory.forwarded_to("p", "there", "messages") == 0
+    directory.set_forwarded("p", "there", "messages", 7)
+    directory.note_forwarded("p", "there", "memory", {"a@1": "one", "b@1": "one", "c@1": "two"})
+    directory.note_forwarded("p", "there", "message", {"m": "session", "n": "session", "o": "other"})
+    directory.close()
+    again = Directory(tmp_path / "directory.sqlite")
+    assert again.forwarded_to("p", "there", "messages") == 7
+    assert again.forwarded_to("p", "elsewhere", "messages") == again.forwarded_to("p", "there", "memories") == 0
+    assert again.remote_names("p", "there", "memory", ["a@1", "c@1", "x@1"]) == {"a@1": "one", "c@1": "two"}
+    assert again.local_names("p", "there", "memory", "one") == ["a@1", "b@1"]
+    again.drop_forwarded("p", "there", "memory", ["a@1"])
+    again.drop_session("p", "there", "session")
+    assert again.local_names("p", "there", "memory", "one") == ["b@1"]
+    assert again.remote_names("p", "there", "message", ["m", "n", "o"]) == {"o": "other"}
+    again.remove_profile("p")
+    assert again.forwarded_to("p", "there", "messages") == 0
+    assert again.local_names("p", "there", "memory", "two") == []
+    again.close()

@@ -16,6 +16,7 @@ EXPORTS = [
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
+    "ForwardingStatus",
     "GrantSpec",
     "HistoryEvent",
     "HistoryReply",

@@ -93,7 +93,8 @@ class RetryRequest(Request, frozen=True):
 class RetryReply(Reply, frozen=True):
     """Embeddings tried again, how many came this time, stretches of conversation ``read`` again, and why others failed.
 
-    ``restarted`` names views that had stopped, ``stopped`` those that still do.
+    ``restarted`` names views that had stopped, ``stopped`` those that still do; ``forwarded`` counts what the managed
+    memory would not take before and took now.
     """
 
     tried: int
@@ -103,3 +104,4 @@ class RetryReply(Reply, frozen=True):
     reasons: tuple[str, ...] = ()
     restarted: tuple[str, ...] = ()
     stopped: dict[str, str] = msgspec.field(default_factory=dict)
+    forwarded: int = 0

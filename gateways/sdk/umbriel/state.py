@@ -8,6 +8,7 @@ from typing import Literal
 from umbriel._wire import Reply, Request
 
 __all__ = [
+    "ForwardingStatus",
     "ProfileInfo",
     "ProfilesReply",
     "RebuildReply",
@@ -66,6 +67,20 @@ class WorkItem(Reply, frozen=True):
     reason: str = ""
 
 
+class ForwardingStatus(Reply, frozen=True):
+    """How far a profile's ``messages`` or ``memories`` were forwarded to the managed memory.
+
+    ``lag`` counts those that were not yet, ``failed`` those that it would not take; ``reason`` says why it does not
+    go on, empty while it does.
+    """
+
+    subject: str
+    position: str
+    lag: int
+    failed: int = 0
+    reason: str = ""
+
+
 class StatusReply(Reply, frozen=True):
     """Positions and work outstanding. ``applied`` and ``complete`` are as `at_least` uses them.
 
@@ -101,6 +116,8 @@ class StatusReply(Reply, frozen=True):
     unread: int = 0
     unjudged: int = 0
     unreadable: int = 0
+    #: where a profile is forwarded, one entry a class of content
+    forwarding: list[ForwardingStatus] = []
 
 
 class RebuildRequest(Request, frozen=True):

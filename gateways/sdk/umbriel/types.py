@@ -11,6 +11,7 @@ from typing import Any, Literal
 from umbriel._wire import Reply, Request
 from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
 from umbriel.state import (
+    ForwardingStatus,
     ProfileInfo,
     ProfilesReply,
     RebuildReply,
@@ -31,6 +32,7 @@ __all__ = [
     "FeedReply",
     "FeedRequest",
     "ForgetRequest",
+    "ForwardingStatus",
     "GetRequest",
     "HistoryEvent",
     "HistoryReply",
@@ -242,7 +244,10 @@ class RecallResult(Reply, frozen=True):
 
 
 class RecallReply(Reply, frozen=True):
-    """Results best first; ``position`` is the lowest position of the views that answered."""
+    """Results best first; ``position`` is the lowest position of the views that answered.
+
+    ``provider`` answered; ``fallback`` says why the local one did where the profile wants another.
+    """
 
     results: list[RecallResult]
     position: str
@@ -250,6 +255,8 @@ class RecallReply(Reply, frozen=True):
     channels: dict[str, list[str]] = {}
     #: channels that cannot be asked now, and why
     off: dict[str, str] = {}
+    provider: str = "local"
+    fallback: str = ""
 
 
 class GetRequest(Request, frozen=True):

@@ -1,0 +1,156 @@
+"""Recall answered by the managed memory: what it found, as far as the caller may see it and it still stands here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from domain.errors import UmbrielError
+from domain.grants import Reach
+from domain.settings import ProfileSettings
+from gateways.managed import Candidate, ManagedClient
+from gateways.service.context import Core
+from gateways.service.models import KEPT
+from gateways.service.policy import passes
+from gateways.service.profiles import OpenProfile
+from gateways.service.recalling import fitting
+from projections.ledger import MemoryRecord
+from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
+
+__all__ = ["managed_recall"]
+
+_CHANNEL = "managed"
+_SUBJECTS: tuple[Literal["messages", "memories"], ...] = ("messages", "memories")
+
+
+class _Visible(msgspec.Struct, frozen=True):
+    """Who may see what: memories by their scope, sessions by their contact, and what this log knows nothing of."""
+
+    memory: Callable[[str | None], bool]
+    session: Callable[[str], bool]
+    unknown: bool
+
+
+async def managed_recall(
+    core: Core, opened: OpenProfile, reach: Reach, request: RecallRequest, set_to: ProfileSettings
+) -> RecallReply | str:
+    """Return the managed memory's reply, or why the local one has to answer.
+
+    A result's id is ``managed:`` and its id there; the memory it is here is its first source.
+    """
+    client = core.managed
+    if client is None:
+        return "no managed memory is configured"
+    if request.channels:
+        return "the managed memory has no channels to choose"
+    if not passes(core, opened.name, set_to.data_flow, "queries", client.settings.name, client.settings.reaches):
+        return KEPT
+    if await core.in_thread(lambda: _behind(core, opened, client, request)):
+        return "the managed memory has not got everything up to that position yet"
+    try:
+        async with asyncio.timeout(core.settings.wait_seconds):
+            found = await client.recall(opened.name, request.query)
+    except TimeoutError:
+        return "the managed memory did not answer in time"
+    except UmbrielError as error:
+        return str(error)
+    results = await core.in_thread(lambda: _results(core, opened, client, reach, request, found.candidates))
+    shown = fitting(results[: request.limit], request, core.settings.limits)
+    return RecallReply(
+        results=shown,
+        position=core.positions.show(core.applied(opened)),
+        truncated=len(shown) < len(results),
+        channels={_CHANNEL: [one.id for one in shown]} if request.explain else {},
+        provider=client.settings.name,
+    )
+
+
+def _behind(core: Core, opened: OpenProfile, client: ManagedClient, request: RecallRequest) -> bool:
+    """Whether something written up to ``at_least`` was not forwarded yet."""
+    asked, place = core.positions.read(request.at_least, field="at_least"), client.settings.destination
+    for subject in _SUBJECTS:
+        position = core.directory.forwarded_to(opened.name, place, subject)
+        if asked > position and opened.views.ledger.recorded_after(position, subject):
+            return True
+    return False
+
+
+def _results(
+    core: Core,
+    opened: OpenProfile,
+    client: ManagedClient,
+    reach: Reach,
+    request: RecallRequest,
+    candidates: list[Candidate],
+) -> list[RecallResult]:
+    visible, kinds = _visible(opened, reach, request.contact), frozenset(request.kinds)
+    results: list[RecallResult] = []
+    for rank, candidate in enumerate(candidates, start=1):
+        result = _result(core, opened, client.settings.destination, visible, candidate, rank)
+        if result is None or (kinds and result.kind not in kinds) or result.relevance < request.min_score:
+            continue
+        results.append(result)
+    return results
+
+
+def _visible(opened: OpenProfile, reach: Reach, contact: str) -> _Visible:
+    """Return what a request for a contact sees, as the local recall does: ``*`` all, empty what is nobody's."""
+    ledger = opened.views.ledger
+    if contact == "*" or (not contact and not ledger.has_contacts()):
+        return _Visible(reach.sees, reach.hears, reach.reads is None)
+    named = frozenset(ledger.linked(contact, within=reach.reads) if contact else ())
+    return _Visible(
+        lambda scope: (not scope or scope in named) and reach.sees(scope),
+        lambda of: (of in named if contact else not of) and reach.hears(of),
+        unknown=False,
+    )
+
+
+def _result(
+    core: Core, opened: OpenProfile, place: str, visible: _Visible, candidate: Candidate, rank: int
+) -> RecallResult | None:
+    """Return a candidate as a result, None when it may not be seen or stands no more."""
+    shown = RecallResult(
+        id=f"{_CHANNEL}:{candidate.id}",
+        text=candidate.summary,
+        kind="fact",
+        score=candidate.score,
+        relevance=min(1.0, max(0.0, candidate.score)),
+        position=core.positions.show(0),
+        channels=[ChannelHit(channel=_CHANNEL, rank=rank, score=candidate.score, weight=1.0)],
+    )
+    ledger, directory = opened.views.ledger, core.directory
+    known = directory.local_names(opened.name, place, "memory", candidate.id)
+    if known:
+        now = datetime.now(UTC)
+        records = ledger.memories(known).values()
+        standing = [one for one in records if one.status_at(now) == "live" and visible.memory(one.scope)]
+        return _as_memory(core, shown, standing[0]) if standing else None
+    said = directory.local_names(opened.name, place, "message", candidate.session_id or "", limit=1)
+    message = ledger.message(said[0]) if said else None
+    if message is None:
+        return shown if visible.unknown else None
+    if not visible.session(message.contact):
+        return None
+    return msgspec.structs.replace(
+        shown, session=message.session, contact=message.contact, position=core.positions.show(message.position)
+    )
+
+
+def _as_memory(core: Core, shown: RecallResult, record: MemoryRecord) -> RecallResult:
+    return msgspec.structs.replace(
+        shown,
+        kind=record.kind,
+        key=record.key,
+        contact=record.scope or "",
+        session=record.session,
+        confidence=record.confidence,
+        source=record.source,
+        sources=[record.id, *record.sources],
+        recorded_at=record.recorded_at,
+        position=core.positions.show(record.position),
+    )
