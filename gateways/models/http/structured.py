@@ -48,12 +48,16 @@ def valid_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-@lru_cache(maxsize=256)
 def schema_of(shape: type[Any]) -> Schema:
     """Return the schema of a Struct: every property required, none besides, so that defaults are written out.
 
     Raises TypeError for a type that is not an object in JSON.
     """
+    return _schema_of(shape)
+
+
+@lru_cache(maxsize=256)
+def _schema_of(shape: type[Any]) -> Schema:
     (found,), components = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     strict = _Strict()
     root = strict.rewritten(components.pop(shape.__name__) if shape.__name__ in components else found)
