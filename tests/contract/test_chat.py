@@ -226,6 +226,9 @@ class ChatContract(ABC):
         [
             error_reply(400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"),
             error_reply(400, "prompt is too long: 210000 tokens > 200000 maximum", code="invalid_request_error"),
+            error_reply(
+                400, "input is too long: the schema of response_format and tools does not fit the context window"
+            ),
             error_reply(413, "Request exceeds the maximum size", code="request_too_large"),
         ],
     )
@@ -379,6 +382,23 @@ class TestAnthropic(ChatContract):
         asked = server.requests[0].json
         assert asked["tools"][0]["input_schema"]["required"] == ["name", "born"]
         assert asked["tool_choice"] == {"type": "tool", "name": asked["tools"][0]["name"]}
+
+    async def test_a_model_that_cannot_be_made_to_use_a_tool_is_remembered(
+        self, server: ModelServer, chat: HTTPChat
+    ) -> None:
+        """A tool, output of the schema, words: what was refused once is not tried again."""
+        server.script(
+            MESSAGES,
+            error_reply(400, "thinking may not be enabled when tool_choice forces tool use"),
+            error_reply(400, "output_config: extra inputs are not permitted"),
+            self.reply(GOOD),
+            self.reply(GOOD),
+        )
+        assert not (await chat.ask(question(), Person)).repaired
+        await chat.ask(question(), Person)
+        asked = [sorted(request.json.keys() & {"tools", "output_config"}) for request in server.requests]
+        assert asked == [["tools"], ["output_config"], [], []]
+        assert '"born"' in server.requests[-1].json["system"]
 
     async def test_overload_is_unavailable(self, server: ModelServer, chat: HTTPChat) -> None:
         """Status 529 is a passing state."""

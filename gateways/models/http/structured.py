@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -38,9 +37,10 @@ class Schema(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     strict: bool
 
-    def text(self) -> str:
-        """Return the schema as JSON, for models that are told in words."""
-        return msgspec.json.encode(self.schema).decode()
+    def wanted(self) -> str:
+        """Return the schema in words, for models that are not held to it otherwise."""
+        schema = msgspec.json.encode(self.schema).decode()
+        return f"Answer with one JSON object of this schema and nothing else:\n{schema}"
 
 
 def valid_text(text: str) -> str:
@@ -53,11 +53,6 @@ def schema_of(shape: type[Any]) -> Schema:
 
     Raises TypeError for a type that is not an object in JSON.
     """
-    return _schema_of(shape)
-
-
-@lru_cache(maxsize=256)
-def _schema_of(shape: type[Any]) -> Schema:
     (found,), components = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     strict = _Strict()
     root = strict.rewritten(components.pop(shape.__name__) if shape.__name__ in components else found)
