@@ -14,7 +14,7 @@ from anthropic.types import MessageParam
 
 from domain.errors import MismatchError, UnavailableError
 from domain.ports import Tokens
-from gateways.models.http.chat import Call, HTTPChat, Said, not_too_long, whole
+from gateways.models.http.chat import Call, HTTPChat, Said, Turn, not_too_long, whole
 from gateways.models.http.failures import RETRIES, of_status, read_body, says
 from gateways.models.meter import Meter, Prices
 
@@ -79,12 +79,18 @@ class AnthropicChat(HTTPChat):
         answer = await self._client.messages.with_raw_response.create(
             model=call.model,
             system=system if form != "words" else f"{system}\n\n{call.schema.wanted()}",
-            messages=[MessageParam(role=turn.role, content=turn.text) for turn in call.turns],
+            messages=[_message(turn) for turn in call.turns],
             max_tokens=call.max_tokens,
             extra_headers=call.headers,
             extra_body=_asked(call, form),
         )
         return read_body(self.provider, answer.http_response.content)
+
+
+def _message(turn: Turn) -> MessageParam:
+    if turn.role == "user":
+        return {"role": "user", "content": turn.text}
+    return {"role": "assistant", "content": turn.text}
 
 
 def _unfit(error: anthropic.APIStatusError) -> bool:
