@@ -13,8 +13,9 @@ import pytest
 from domain.errors import DamagedError, InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError
 from domain.ids import digest128
 from domain.ports import Ask, Tokens
-from gateways.models.http import AnthropicChat, OpenAIChat
+from gateways.models.http.anthropic_chat import AnthropicChat
 from gateways.models.http.chat import HTTPChat
+from gateways.models.http.openai_chat import OpenAIChat
 from gateways.models.meter import Meter, Prices
 from tests.model_server import ModelServer, Reply, chat_reply, error_reply, messages_reply
 
@@ -246,6 +247,12 @@ class ChatContract(ABC):
         assert f"{status}, invalid_api_key" in error.found
         assert "alice" not in str(error)
         assert server.count(self.path) == 1
+
+    async def test_a_redirect_is_not_followed(self, server: ModelServer, chat: HTTPChat) -> None:
+        """Content goes where it was configured to go, wherever the server points."""
+        server.always(self.path, Reply(status=307, headers={"location": f"{server.url}/elsewhere"}))
+        await self.fails(chat, MismatchError)
+        assert server.count("/elsewhere") == 0
 
     async def test_calls_of_a_profile_are_kept_together(self, server: ModelServer, chat: HTTPChat) -> None:
         """Every call, the repair too, has the header; it is a hash, and the profile's name is nowhere."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from domain.errors import DamagedError, InvalidInputError, MismatchError, UmbrielError, UnavailableError
 from domain.ports import Embedded, Embedder
 from gateways.models import minilm
-from gateways.models.http import HTTPEmbedder
+from gateways.models.http.embedder import HTTPEmbedder
 from gateways.models.http.pieces import pieces_of
 from gateways.models.minilm import OVERLAP, MiniLMEmbedder, chunk_bounds
 from tests.model_server import ModelServer, Reply, Request, embeddings_reply, error_reply

@@ -53,7 +53,9 @@ class AnthropicChat(HTTPChat):
             base_url=base_url,
             timeout=timeout,
             max_retries=RETRIES,
-            http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [not_too_long]}),
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [not_too_long]}
+            ),
         )
         self._form: _Form = _FORMS[0]
 

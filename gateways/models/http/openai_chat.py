@@ -55,7 +55,9 @@ class OpenAIChat(HTTPChat):
             base_url=base_url,
             timeout=timeout,
             max_retries=RETRIES,
-            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [not_too_long]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [not_too_long]}
+            ),
         )
         # Else the client takes them from the environment and tells them to whatever server is configured.
         self._client.organization = self._client.project = None
