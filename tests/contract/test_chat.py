@@ -13,8 +13,9 @@ import pytest
 from domain.errors import DamagedError, InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError
 from domain.ports import Ask, Tokens
 from gateways.models.affinity import affinity
-from gateways.models.http import AnthropicChat, OpenAIChat
+from gateways.models.http.anthropic_chat import AnthropicChat
 from gateways.models.http.chat import HTTPChat
+from gateways.models.http.openai_chat import OpenAIChat
 from gateways.models.meter import Meter, Prices
 from tests.model_server import ModelServer, Reply, chat_reply, error_reply, messages_reply
 
@@ -226,6 +227,9 @@ class ChatContract(ABC):
         [
             error_reply(400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"),
             error_reply(400, "prompt is too long: 210000 tokens > 200000 maximum", code="invalid_request_error"),
+            error_reply(
+                400, "input is too long: the schema of response_format and tools does not fit the context window"
+            ),
             error_reply(413, "Request exceeds the maximum size", code="request_too_large"),
         ],
     )
@@ -243,6 +247,12 @@ class ChatContract(ABC):
         assert f"{status}, invalid_api_key" in error.found
         assert "alice" not in str(error)
         assert server.count(self.path) == 1
+
+    async def test_a_redirect_is_not_followed(self, server: ModelServer, chat: HTTPChat) -> None:
+        """Content goes where it was configured to go, wherever the server points."""
+        server.always(self.path, Reply(status=307, headers={"location": f"{server.url}/elsewhere"}))
+        await self.fails(chat, MismatchError)
+        assert server.count("/elsewhere") == 0
 
     async def test_calls_of_a_profile_are_kept_together(self, server: ModelServer, chat: HTTPChat) -> None:
         """Every call, the repair too, has the header; it is a hash, and the profile's name is nowhere."""
@@ -379,6 +389,23 @@ class TestAnthropic(ChatContract):
         asked = server.requests[0].json
         assert asked["tools"][0]["input_schema"]["required"] == ["name", "born"]
         assert asked["tool_choice"] == {"type": "tool", "name": asked["tools"][0]["name"]}
+
+    async def test_a_model_that_cannot_be_made_to_use_a_tool_is_remembered(
+        self, server: ModelServer, chat: HTTPChat
+    ) -> None:
+        """A tool, output of the schema, words: what was refused once is not tried again."""
+        server.script(
+            MESSAGES,
+            error_reply(400, "thinking may not be enabled when tool_choice forces tool use"),
+            error_reply(400, "output_config: extra inputs are not permitted"),
+            self.reply(GOOD),
+            self.reply(GOOD),
+        )
+        assert not (await chat.ask(question(), Person)).repaired
+        await chat.ask(question(), Person)
+        asked = [sorted(request.json.keys() & {"tools", "output_config"}) for request in server.requests]
+        assert asked == [["tools"], ["output_config"], [], []]
+        assert '"born"' in server.requests[-1].json["system"]
 
     async def test_overload_is_unavailable(self, server: ModelServer, chat: HTTPChat) -> None:
         """Status 529 is a passing state."""

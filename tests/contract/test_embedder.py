@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from domain.errors import DamagedError, InvalidInputError, MismatchError, UmbrielError, UnavailableError
 from domain.ports import Embedded, Embedder
 from gateways.models import minilm
-from gateways.models.http import HTTPEmbedder
+from gateways.models.http.embedder import HTTPEmbedder
 from gateways.models.http.pieces import pieces_of
 from gateways.models.minilm import OVERLAP, MiniLMEmbedder, chunk_bounds
 from tests.model_server import ModelServer, Reply, Request, embeddings_reply, error_reply
@@ -208,7 +208,7 @@ class TestHTTP(EmbedderContract):
             yield server
 
     @pytest.fixture
-    def embedder(self, server: ModelServer) -> Iterator[Embedder]:  # type: ignore[override]
+    def embedder(self, server: ModelServer) -> Iterator[Embedder]:
         """Return an embedder with short pieces and small batches."""
         yield from self.made(server)
 
@@ -296,7 +296,7 @@ class TestHTTP(EmbedderContract):
 
 def rows_of(found: Embedded) -> list[float]:
     """Return the components of a text's vectors in a row."""
-    return np.frombuffer(found.vectors, dtype="<f4").tolist()
+    return [float(one) for one in np.frombuffer(found.vectors, dtype="<f4")]
 
 
 @pytest.mark.parametrize("text", ["", "a", "word " * 200, "x" * 1_001, "a" * 99 + " " + "b" * 300])

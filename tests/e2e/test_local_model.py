@@ -10,7 +10,7 @@ import pytest
 
 from domain.errors import DamagedError, InvalidInputError
 from domain.ports import Ask
-from gateways.models.http import OpenAIChat
+from gateways.models.http.openai_chat import OpenAIChat
 from gateways.models.meter import Meter
 from tests.e2e.local_model import serving
 

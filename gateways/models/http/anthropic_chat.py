@@ -1,28 +1,38 @@
-"""A chat over Anthropic's own API: the shape is the input of a tool that the model has to use."""
+"""A chat over Anthropic's own API: the shape is the input of a tool that the model has to use.
+
+A model that cannot be made to use a tool is asked for output of the schema, then told the schema in words.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, Literal
 
 import anthropic
+from anthropic.types import MessageParam
 
-from domain.errors import UnavailableError
+from domain.errors import MismatchError, UnavailableError
 from domain.ports import Tokens
-from gateways.models.http.chat import Call, HTTPChat, Said, not_too_long, whole
-from gateways.models.http.failures import RETRIES, of_status, read_body
+from gateways.models.http.chat import Call, HTTPChat, Said, Turn, not_too_long, whole
+from gateways.models.http.failures import RETRIES, of_status, read_body, says
 from gateways.models.meter import Meter, Prices
 
 __all__ = ["ANTHROPIC_URL", "AnthropicChat"]
 
+_Form = Literal["tool", "output", "words"]
+
 ANTHROPIC_URL = "https://api.anthropic.com"
 _TOOL = "answer"
+_FORMS: tuple[_Form, ...] = ("tool", "output", "words")
+_NO_FORM = re.compile(r"tool_choice|thinking|tools|input_schema|output_config|output_format|schema", re.IGNORECASE)
+_MISUNDERSTOOD = 400
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 _CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class AnthropicChat(HTTPChat):
-    """Talks to ``base_url`` with a key."""
+    """Talks to ``base_url`` with a key; remembers in which form a shape can be asked for."""
 
     provider = "anthropic"
 
@@ -43,29 +53,60 @@ class AnthropicChat(HTTPChat):
             base_url=base_url,
             timeout=timeout,
             max_retries=RETRIES,
-            http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [not_too_long]}),
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [not_too_long]}
+            ),
         )
+        self._form: _Form = _FORMS[0]
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
     async def _send(self, call: Call) -> Said:
-        try:
-            answer = await self._client.messages.with_raw_response.create(
-                model=call.model,
-                system=call.system or "Answer.",
-                messages=[{"role": turn.role, "content": turn.text} for turn in call.turns],
-                max_tokens=call.max_tokens,
-                tools=[{"name": _TOOL, "description": "Give the answer.", "input_schema": call.schema.schema}],
-                tool_choice={"type": "tool", "name": _TOOL},
-                extra_headers=call.headers,
-            )
-        except anthropic.APIStatusError as error:
-            raise of_status(self.provider, error.status_code, error.body) from error
-        except anthropic.APIConnectionError as error:
-            raise UnavailableError(f"{self.provider} cannot be reached", found=type(error).__name__) from error
-        return _said(read_body(self.provider, answer.http_response.content))
+        while True:
+            form = self._form
+            try:
+                return _said(await self._post(call, form))
+            except anthropic.APIStatusError as error:
+                failure = of_status(self.provider, error.status_code, error.body)
+                if not (form != _FORMS[-1] and isinstance(failure, MismatchError) and _unfit(error)):
+                    raise failure from error
+                self._form = _FORMS[_FORMS.index(form) + 1]
+            except anthropic.APIConnectionError as error:
+                raise UnavailableError(f"{self.provider} cannot be reached", found=type(error).__name__) from error
+
+    async def _post(self, call: Call, form: _Form) -> dict[str, Any]:
+        system = call.system or "Answer."
+        answer = await self._client.messages.with_raw_response.create(
+            model=call.model,
+            system=system if form != "words" else f"{system}\n\n{call.schema.wanted()}",
+            messages=[_message(turn) for turn in call.turns],
+            max_tokens=call.max_tokens,
+            extra_headers=call.headers,
+            extra_body=_asked(call, form),
+        )
+        return read_body(self.provider, answer.http_response.content)
+
+
+def _message(turn: Turn) -> MessageParam:
+    if turn.role == "user":
+        return {"role": "user", "content": turn.text}
+    return {"role": "assistant", "content": turn.text}
+
+
+def _unfit(error: anthropic.APIStatusError) -> bool:
+    """Whether it is the form of the call that was refused."""
+    return error.status_code == _MISUNDERSTOOD and _NO_FORM.search(says(error.body)) is not None
+
+
+def _asked(call: Call, form: _Form) -> dict[str, Any]:
+    if form == "tool":
+        tool = {"name": _TOOL, "description": "Give the answer.", "input_schema": call.schema.schema}
+        return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
+    if form == "output":
+        return {"output_config": {"format": {"type": "json_schema", "schema": call.schema.schema}}}
+    return {}
 
 
 def _said(body: dict[str, Any]) -> Said:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gateways.models.config import ChatEntry, Providers, api_key
-from gateways.models.http.anthropic_chat import AnthropicChat
-from gateways.models.http.chat import HTTPChat
-from gateways.models.http.embedder import HTTPEmbedder
-from gateways.models.http.openai_chat import OpenAIChat
 from gateways.models.meter import Meter
 
-__all__ = ["build_chat", "build_embedder"]
+if TYPE_CHECKING:
+    # A service without providers does not pay for loading the clients.
+    from gateways.models.http.chat import HTTPChat
+    from gateways.models.http.embedder import HTTPEmbedder
 
-_CHATS: dict[str, type[OpenAIChat | AnthropicChat]] = {"openai": OpenAIChat, "anthropic": AnthropicChat}
+__all__ = ["build_chat", "build_embedder"]
 
 
 def build_chat(entry: ChatEntry, meter: Meter, environ: Mapping[str, str] = os.environ) -> HTTPChat:
     """Return the chat of an entry; the caller closes it. How far it reaches is ``entry.reach``."""
-    return _CHATS[entry.kind](
+    from gateways.models.http.anthropic_chat import AnthropicChat
+    from gateways.models.http.openai_chat import OpenAIChat
+
+    made = OpenAIChat if entry.kind == "openai" else AnthropicChat
+    return made(
         small=entry.small,
         large=entry.large,
         base_url=entry.base_url,
@@ -35,6 +39,8 @@ def build_embedder(providers: Providers, environ: Mapping[str, str] = os.environ
     entry = providers.embeddings
     if entry is None:
         return None
+    from gateways.models.http.embedder import HTTPEmbedder
+
     return HTTPEmbedder(
         model=entry.model,
         base_url=entry.base_url,

@@ -157,10 +157,7 @@ def _read(said: Said, shape: type[T]) -> T:
 
 def _with_reason(call: Call, said: Said, reason: str) -> Call:
     """Return a call that also says what was wrong; a cut-off answer is not sent along."""
-    wanted = (
-        f"That answer cannot be used: {reason}. Answer again with one JSON object of this schema and nothing else:\n"
-        f"{call.schema.text()}"
-    )
+    wanted = f"That answer cannot be used: {reason}. {call.schema.wanted()}"
     text = valid_text(said.text)
     if said.ended == "cut" or not text.strip():
         turns = (*call.turns[:-1], Turn("user", f"{call.turns[-1].text}\n\n{wanted}"))

@@ -58,7 +58,9 @@ class HTTPEmbedder:
             base_url=base_url,
             timeout=timeout,
             max_retries=RETRIES,
-            http_client=openai.DefaultHttpxClient(timeout=timeout, event_hooks={"response": [_not_too_long]}),
+            http_client=openai.DefaultHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [_not_too_long]}
+            ),
         )
         # Else the client takes them from the environment and tells them to whatever server is configured.
         self._client.organization = self._client.project = None

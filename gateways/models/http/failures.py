@@ -6,9 +6,10 @@ unreadable body, 402, 408, 409, 429, 5xx
 input beyond the model's window, 413      InvalidInputError: must be cut, not sent again
 stopped by the provider's content filter  RefusedError: the model declines
 401, 403                                  MismatchError: the key is missing, wrong or not allowed this
-404 and every other 4xx                   MismatchError: the configured endpoint does not take the call
+404 and every other 3xx and 4xx           MismatchError: the configured endpoint does not take the call
 ========================================  ==========================================================
 
+Redirects are not followed: content goes where it was configured to go and nowhere else.
 What a provider says in words may repeat what it was sent, so only its status and code get into an error.
 """
 
@@ -50,7 +51,7 @@ def says(body: object) -> str:
 
 
 def of_status(provider: str, status: int, body: object) -> UmbrielError:
-    """Return the error for an answer with an HTTP status of 400 or above."""
+    """Return the error for an answer whose HTTP status says that it is none."""
     found = f"status {status}{_code(body)}"
     words = says(body)
     if status in _PASSING or status >= _SERVER:

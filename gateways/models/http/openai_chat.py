@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 import openai
 
-from domain.errors import UnavailableError
+from domain.errors import MismatchError, UnavailableError
 from domain.ports import Tokens
 from gateways.models.http.chat import Call, HTTPChat, Said, not_too_long, whole
 from gateways.models.http.failures import RETRIES, of_status, read_body, says
@@ -55,7 +55,9 @@ class OpenAIChat(HTTPChat):
             base_url=base_url,
             timeout=timeout,
             max_retries=RETRIES,
-            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [not_too_long]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [not_too_long]}
+            ),
         )
         # Else the client takes them from the environment and tells them to whatever server is configured.
         self._client.organization = self._client.project = None
@@ -72,9 +74,10 @@ class OpenAIChat(HTTPChat):
             try:
                 return _said(await self._post(call, dialect))
             except openai.APIStatusError as error:
-                other = _other(dialect, error)
+                failure = of_status(self.provider, error.status_code, error.body)
+                other = _other(dialect, error) if isinstance(failure, MismatchError) else None
                 if other is None:
-                    raise of_status(self.provider, error.status_code, error.body) from error
+                    raise failure from error
                 self._dialect = other
             except openai.APIConnectionError as error:
                 raise UnavailableError(f"{self.provider} cannot be reached", found=type(error).__name__) from error
@@ -95,7 +98,7 @@ class OpenAIChat(HTTPChat):
 def _system(call: Call, dialect: _Dialect) -> str:
     if dialect.format == "json_schema":
         return call.system
-    return f"{call.system}\n\nAnswer with one JSON object of this schema and nothing else:\n{call.schema.text()}"
+    return f"{call.system}\n\n{call.schema.wanted()}"
 
 
 def _format(call: Call, dialect: _Dialect) -> dict[str, Any]:

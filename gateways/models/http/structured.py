@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -38,9 +37,10 @@ class Schema(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     strict: bool
 
-    def text(self) -> str:
-        """Return the schema as JSON, for models that are told in words."""
-        return msgspec.json.encode(self.schema).decode()
+    def wanted(self) -> str:
+        """Return the schema in words, for models that are not held to it otherwise."""
+        schema = msgspec.json.encode(self.schema).decode()
+        return f"Answer with one JSON object of this schema and nothing else:\n{schema}"
 
 
 def valid_text(text: str) -> str:
@@ -48,7 +48,6 @@ def valid_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-@lru_cache(maxsize=256)
 def schema_of(shape: type[Any]) -> Schema:
     """Return the schema of a Struct: every property required, none besides, so that defaults are written out.
 
