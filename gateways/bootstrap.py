@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
-import signal
 import ssl
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -39,7 +35,7 @@ from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
-from gateways.providing import local_models, provider_set
+from gateways.providing import local_models
 from gateways.service.administration import Administration
 from gateways.service.context import Core
 from gateways.service.embedding import EmbeddingWorker
@@ -57,13 +53,12 @@ from gateways.service.thinking import Thinking
 from gateways.service.usage import Usages
 from projections.directory import Directory
 
-__all__ = ["Runtime", "authorization", "running", "serve", "tls_of"]
+__all__ = ["LOOPBACK", "Runtime", "authorization", "running", "tls_of"]
 
 _log = structlog.get_logger(__name__)
-_IDLE_POLL = 1.0
 _CANCEL_AGAIN = 2.0
 _FILES = 16_384
-_LOOPBACK = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 
 
 class Runtime(msgspec.Struct, frozen=True):
@@ -85,7 +80,7 @@ async def running(
     embedder: Embedder | None = None,
     embedder_reaches: Reaches = "local",
     managed: ManagedSettings | None = None,
-    bind: str = _LOOPBACK,
+    bind: str = LOOPBACK,
     tls: Tls | None = None,
     tls_ca: Path | None = None,
     models: Models | None = None,
@@ -343,90 +338,3 @@ async def _start_api(
     stack.push_async_callback(broker.stop)
     stack.push_async_callback(api.close)
     return api
-
-
-async def serve(
-    data: Path,
-    *,
-    port: int | None = None,
-    nats: str | None = None,
-    exit_when_idle: bool = False,
-    bind: str = _LOOPBACK,
-    tls: Tls | None = None,
-    tls_ca: Path | None = None,
-    settings: Settings | None = None,
-) -> None:
-    """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    settings = settings or Settings()
-    async with AsyncExitStack() as stack:
-        providers = await asyncio.to_thread(provider_set, data, settings.extraction)
-        stack.push_async_callback(providers.close)
-        runtime = await stack.enter_async_context(
-            running(
-                data,
-                port=port,
-                nats=nats,
-                settings=settings,
-                embedder=providers.embedder,
-                embedder_reaches=providers.embedder_reaches,
-                managed=providers.managed,
-                bind=bind,
-                tls=tls,
-                tls_ca=tls_ca,
-                models=providers.models,
-                meter=providers.meter,
-            )
-        )
-        endpoint = data / "endpoint.json"
-        _publish_endpoint(endpoint, runtime.url, tls, tls_ca)
-        _log.info("serving", url=runtime.url, data=str(data))
-        try:
-            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, settings)):
-                _check_tasks(runtime.tasks)
-                await _wait(stop, _IDLE_POLL)
-        finally:
-            endpoint.unlink(missing_ok=True)
-    _log.info("stopped")
-
-
-def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | None) -> None:
-    # Whoever joins here does so over loopback and trusts this very certificate, as the service itself does.
-    shown = {
-        "url": url,
-        "pid": os.getpid(),
-        "version": version("umbriel-server"),
-        "tls_certificate": str(tls.certificate.absolute()) if tls else "",
-        "tls_ca": str(authority.absolute()) if authority and not tls else "",
-    }
-    body = msgspec.json.encode(shown)
-    temporary = path.with_suffix(".new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(body)
-    temporary.replace(path)
-
-
-def _is_idle(runtime: Runtime, settings: Settings) -> bool:
-    core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    settled = core.worker.idle and core.rebuilds.idle and core.forwarded()
-    working = not (settled and (core.thinking is None or core.thinking.idle))
-    return not (runtime.api.active or working) and quiet > settings.idle_seconds
-
-
-def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:
-    """A worker never ends by itself; one that did takes the service down with its reason."""
-    for task in tasks:
-        if task.done():
-            task.result()
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        return

@@ -15,7 +15,7 @@ from typing import Literal
 from domain.errors import RefusedError, UnavailableError
 from domain.ports import Judge, Opinion, Statement
 from domain.transcript import Candidate, Found, KnownKey, Window
-from gateways import bootstrap
+from gateways import bootstrap, serving
 from gateways.cli import main
 from gateways.models.meter import Meter
 from gateways.providing import ProviderSet
@@ -90,5 +90,5 @@ class Thinkers(Models):
 
 if __name__ == "__main__":
     setattr(bootstrap, "MiniLMEmbedder", CheapEmbedder)  # noqa: B010
-    setattr(bootstrap, "provider_set", lambda *_: ProviderSet(models=Thinkers(), meter=Meter()))  # noqa: B010
+    setattr(serving, "provider_set", lambda *_: ProviderSet(models=Thinkers(), meter=Meter()))  # noqa: B010
     main()

@@ -37,11 +37,11 @@ def serve(
 ) -> None:
     """Run the service in the foreground, with its own NATS unless --nats is given."""
     from domain.settings import Settings
-    from gateways import bootstrap
+    from gateways import bootstrap, serving
 
     tls = bootstrap.tls_of(tls_cert, tls_key, tls_ca)
     asyncio.run(
-        bootstrap.serve(
+        serving.serve(
             data_directory(data),
             port=port,
             nats=nats,
