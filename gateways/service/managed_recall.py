@@ -36,33 +36,38 @@ class _Visible(msgspec.Struct, frozen=True):
 
 
 async def managed_recall(
-    core: Core, opened: OpenProfile, reach: Reach, request: RecallRequest, set_to: ProfileSettings
+    core: Core, profile: str, reach: Reach, request: RecallRequest, set_to: ProfileSettings
 ) -> RecallReply | str:
     """Return the managed memory's reply, or why the local one has to answer.
 
-    A result's id is ``managed:`` and its id there; the memory it is here is its first source.
+    A result's id is ``managed:`` and its id there; the memory it is here is its first source. The profile is not lent
+    while the service is asked.
     """
     client = core.managed
     if client is None:
         return "no managed memory is configured"
     if request.channels:
         return "the managed memory has no channels to choose"
-    if not passes(core, opened.name, set_to.data_flow, "queries", client.settings.name, client.settings.reaches):
+    if not passes(core, profile, set_to.data_flow, "queries", client.settings.name, client.settings.reaches):
         return KEPT
-    if await core.in_thread(lambda: _behind(core, opened, client, request)):
+    async with core.profiles.use(profile) as opened:
+        behind = await core.in_thread(lambda: _behind(core, opened, client, request))
+    if behind:
         return "the managed memory has not got everything up to that position yet"
     try:
         async with asyncio.timeout(core.settings.wait_seconds):
-            found = await client.recall(opened.name, request.query)
+            found = await client.recall(profile, request.query)
     except TimeoutError:
         return "the managed memory did not answer in time"
     except UmbrielError as error:
         return str(error)
-    results = await core.in_thread(lambda: _results(core, opened, client, reach, request, found.candidates))
+    async with core.profiles.use(profile) as opened:
+        position = core.applied(opened)
+        results = await core.in_thread(lambda: _results(core, opened, client, reach, request, found.candidates))
     shown = fitting(results[: request.limit], request, core.settings.limits)
     return RecallReply(
         results=shown,
-        position=core.positions.show(core.applied(opened)),
+        position=core.positions.show(position),
         truncated=len(shown) < len(results),
         channels={_CHANNEL: [one.id for one in shown]} if request.explain else {},
         provider=client.settings.name,

@@ -79,20 +79,9 @@ async def _reading(
 async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
+    query = query_of(request, reach)
 
-    async def work(opened: OpenProfile) -> RecallReply:
-        position = core.applied(opened)
-        now = datetime.now(UTC)
-        query, fallback = query_of(request, reach), ""
-        found = await core.in_thread(lambda: _search(core, opened, query, now))
-        if isinstance(found, ProfileSettings):
-            set_to = found
-            remote = await managed_recall(core, opened, reach, request, set_to)
-            if isinstance(remote, RecallReply):
-                _count(accesses, set_to, profile, _memories_of(remote), now)
-                return remote
-            fallback = remote
-            found = await core.in_thread(lambda: _local(core, opened, query, now, set_to))
+    def shown(opened: OpenProfile, position: int, found: _Found) -> RecallReply:
         reply = reply_of(
             found.answer,
             request,
@@ -101,18 +90,36 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
         )
-        _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"], now)
-        return msgspec.structs.replace(reply, fallback=fallback)
+        _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"])
+        return reply
+
+    async def ask(opened: OpenProfile) -> RecallReply | ProfileSettings:
+        position = core.applied(opened)
+        found = await core.in_thread(lambda: _search(core, opened, query))
+        return shown(opened, position, found) if isinstance(found, _Found) else found
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
         return empty
-    return await _reading(core, profile, request.at_least, work, absent=empty, visibility=request.visibility)
+    found: RecallReply | ProfileSettings
+    found = await _reading(core, profile, request.at_least, ask, absent=empty, visibility=request.visibility)
+    if isinstance(found, RecallReply):
+        return found
+    set_to = found
+    remote = await managed_recall(core, profile, reach, request, set_to)
+    if isinstance(remote, RecallReply):
+        _count(accesses, set_to, profile, _memories_of(remote))
+        return remote
+    async with core.profiles.use(profile) as opened:
+        core.check_running(opened)
+        position = core.applied(opened)
+        fallback = await core.in_thread(lambda: _local(core, opened, query, set_to))
+        return msgspec.structs.replace(shown(opened, position, fallback), fallback=remote)
 
 
-def _count(accesses: Accesses, set_to: ProfileSettings, profile: str, memories: Sequence[str], now: datetime) -> None:
+def _count(accesses: Accesses, set_to: ProfileSettings, profile: str, memories: Sequence[str]) -> None:
     if set_to.access.counted:
-        accesses.count(profile, memories, now)
+        accesses.count(profile, memories, datetime.now(UTC))
 
 
 def _memories_of(reply: RecallReply) -> list[str]:
@@ -136,16 +143,16 @@ class _Unembedded(msgspec.Struct, frozen=True):
     vectors: OffView
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime) -> _Found | ProfileSettings:
+def _search(core: Core, opened: OpenProfile, query: RecallQuery) -> _Found | ProfileSettings:
     """Ask the views under the profile's settings, which one turn in a thread reads as well.
 
     Only the settings come back where another provider is to be asked first.
     """
     set_to = opened.views.ledger.settings()
-    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, now, set_to)
+    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, set_to)
 
 
-def _local(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime, set_to: ProfileSettings) -> _Found:
+def _local(core: Core, opened: OpenProfile, query: RecallQuery, set_to: ProfileSettings) -> _Found:
     views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
@@ -153,7 +160,7 @@ def _local(core: Core, opened: OpenProfile, query: RecallQuery, now: datetime, s
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
         msgspec.structs.replace(query, fill=set_to.recall.fill),
         embed_query=core.embedder.embed_query,
-        now=now,
+        now=datetime.now(UTC),
         settings=recall_settings(set_to),
     )
     return _Found(found, set_to, {} if sent else {"vectors": KEPT})
