@@ -121,7 +121,7 @@ async def test_status_says_what_it_costs(tmp_path: Path) -> None:
 
 async def test_profiles_are_listed_without_being_opened(tmp_path: Path) -> None:
     """Beyond those kept open, what a profile holds is known from when it was closed, also after a restart."""
-    settings = Settings(open_profiles=2)
+    settings = Settings(open_profiles=2, thinking=False)
     expected = {}
     async with service(tmp_path, Moody(), settings) as (runtime, client):
         for number in range(5):

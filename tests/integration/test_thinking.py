@@ -15,6 +15,8 @@ from domain.memory import Memory
 from domain.settings import ExtractionLimits, Settings
 from gateways.service.aggregates import change
 from gateways.service.context import Caller, Core
+from gateways.service.extracting import ExtractionWorker
+from gateways.service.stretches import stretch_of_messages
 from tests.cheap import CheapEmbedder
 from tests.thinkers import Thinkers
 from tests.thinking_world import PERSON, QUICK, World, thinking, until
@@ -250,6 +252,22 @@ async def test_memories_written_at_once_are_judged_in_order(here: Here) -> None:
 
     await until(judged)
     assert (await here.call("list")).entries[0].id == last.memory.id
+
+
+async def test_trust_comes_from_the_path(here: Here) -> None:
+    """What a window about to be trimmed says is trusted a little more than a turn, whatever it claims of itself."""
+    await here.call("settings", changes={"extraction.enabled": False})
+    await here.say("note home = Ana lives in Porto, she said so herself")
+    core = here.runtime.service.core
+    async with core.profiles.use("p") as profile:
+        messages = profile.views.ledger.unread("s", 10)
+        stretch = stretch_of_messages(profile.views.ledger, messages, "pre-compaction", core.settings.extraction)
+        outcome = await ExtractionWorker(core, here.models).read(profile, stretch)
+        again = await ExtractionWorker(core, here.models).read(profile, stretch)
+    await core.reader.wait_for(outcome.position, 10)
+    (memory,) = (await here.call("list")).entries
+    assert (memory.source, memory.confidence, memory.author_type) == ("pre-compaction", 0.6, "service")
+    assert (again.memories, again.position) == ((), 0)
 
 
 async def test_a_rebuild_asks_nobody(here: Here) -> None:
