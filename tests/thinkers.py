@@ -53,6 +53,8 @@ class NoteExtractor:
         verb, _, number = text.partition(" ")
         if verb == "fail" and self.read[text] <= int(number):
             raise UnavailableError("the model does not answer")
+        if verb == "trip":
+            raise ZeroDivisionError
         if verb == "decline":
             raise RefusedError("the model declined")
         if verb == "hang":

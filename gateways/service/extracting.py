@@ -17,7 +17,7 @@ from domain.errors import UmbrielError
 from domain.transcript import Found
 from gateways.extraction.windows import window_of
 from gateways.service.context import Core
-from gateways.service.models import Models
+from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
 from gateways.service.recording import Outcome, failed_work, record, record_failure
 from gateways.service.rounds import ProfileQueue
@@ -142,7 +142,7 @@ class ExtractionWorker:
         if any(not line.context for line in window.lines):
             now = datetime.now(UTC)
             known = await core.in_thread(lambda: ledger.known_keys(stretch.contact, now=now))
-            found = await extractor.extract(window, known, profile=profile.name)
+            found = await answered(extractor.name, extractor.extract(window, known, profile=profile.name))
         return await record(core, profile, stretch, window, found, model=extractor.name, tries=tries)
 
     async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:

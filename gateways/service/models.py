@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
+import structlog
 
+from domain.errors import DamagedError, UmbrielError
 from domain.ports import Extractor, Judge
 from domain.settings import DataFlow, Reaches
 
-__all__ = ["KEPT", "Models", "Provided", "Refused", "may_go", "unheard"]
+__all__ = [
+    "KEPT",
+    "Models",
+    "Provided",
+    "Refused",
+    "answered",
+    "may_go",
+    "unheard",
+]
 
 T = TypeVar("T")
+_log = structlog.get_logger(__name__)
 _ORDER: tuple[Reaches, ...] = ("local", "own", "partner")
 
 #: Why something was not sent.
@@ -36,6 +47,20 @@ def may_go(allowed: Reaches, reaches: Reaches) -> bool:
 
 def unheard(profile: str, subject: str, provider: str, detail: str) -> None:
     """Tell nobody."""
+
+
+async def answered(name: str, answer: Awaitable[T]) -> T:
+    """Return what a model answers; whatever else it raises than an error of ours is a DamagedError.
+
+    A model that trips over one text must not take the worker with it, and the service after that.
+    """
+    try:
+        return await answer
+    except UmbrielError:
+        raise
+    except Exception as error:
+        _log.exception("model_failed", model=name)
+        raise DamagedError(f"{name} failed", expected="an answer", found=type(error).__name__) from error
 
 
 class Models:

@@ -16,7 +16,7 @@ from domain.ports import Judge
 from gateways.service.aggregates import change_many
 from gateways.service.context import Core
 from gateways.service.likeness import Alike, alike
-from gateways.service.models import Models
+from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
 from gateways.service.rounds import ProfileQueue
 from gateways.service.verdicts import Judged, Verdict, in_order
@@ -123,7 +123,8 @@ class VerifierWorker:
     @staticmethod
     async def _opinion(profile: OpenProfile, memory: MemoryRecord, other: Alike, judge: Judge) -> Judged:
         later, earlier = in_order(memory, other.memory)
-        return Judged(other, await judge.judge(later, earlier, cosine=other.cosine, profile=profile.name))
+        answer = judge.judge(later, earlier, cosine=other.cosine, profile=profile.name)
+        return Judged(other, await answered(judge.name, answer))
 
 
 def _is_comparable(profile: OpenProfile, memory: MemoryRecord, vectors: VectorView) -> bool:

@@ -109,6 +109,14 @@ async def test_what_a_model_declines_fails_at_once_and_holds_nothing_up(here: He
     assert (await here.topics()).count("extraction.failed") == 1
 
 
+async def test_a_model_that_trips_takes_nobody_with_it(here: Here) -> None:
+    """An error that no port speaks of is a failure on record; the worker goes on."""
+    await here.say("trip")
+    assert (await here.call("status")).unreadable == 1
+    await here.say("note a = One", session="t")
+    assert await here.texts() == ["One"]
+
+
 async def test_rejected_statements_stay_out(here: Here) -> None:
     """What a person rejected is not written again by reading, at any address of its scope; other scopes keep theirs."""
     await here.say("note home = Ana lives in Porto")
