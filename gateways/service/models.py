@@ -59,7 +59,8 @@ async def answered(name: str, answer: Awaitable[T]) -> T:
     except UmbrielError:
         raise
     except Exception as error:
-        _log.exception("model_failed", model=name)
+        # Without a traceback: the lines of one may show what was said.
+        _log.warning("model_failed", model=name, error=type(error).__name__)
         raise DamagedError(f"{name} failed", expected="an answer", found=type(error).__name__) from error
 
 
