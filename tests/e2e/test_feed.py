@@ -17,6 +17,7 @@ import nats
 import pytest
 
 from domain.ports import Embedded
+from domain.settings import Settings
 from gateways.bootstrap import Runtime, running
 from gateways.jetstream.log import Append
 from tests.builders import unit
@@ -46,7 +47,7 @@ class OneVector:
 @pytest.fixture
 async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
     """A service inside the test, so that its counters can be read."""
-    async with running(tmp_path / "data", embedder=OneVector()) as running_service:
+    async with running(tmp_path / "data", embedder=OneVector(), settings=Settings(thinking=False)) as running_service:
         yield running_service
 
 
@@ -115,7 +116,7 @@ async def test_many_subscribers_see_each_event_once_in_order(tmp_path: Path) -> 
     """50 subscribers that disconnect and resume at random, half live and half later: 10,000 events each, once."""
     chance = random.Random(7)
     delays = [0.0 if number % 2 else chance.uniform(0, 10) for number in range(SUBSCRIBERS)]
-    with ServiceProcess(tmp_path / "data") as service:
+    with ServiceProcess(tmp_path / "data", thinking=False) as service:
 
         async def subscriber(number: int) -> list[FeedEvent]:
             await asyncio.sleep(delays[number])
@@ -367,7 +368,7 @@ async def test_an_unreadable_event_stops_the_feed_with_the_way_round_it(runtime:
 
 async def test_a_service_that_stops_sends_feeds_home(tmp_path: Path) -> None:
     """A subscriber of a service that stops and starts again goes on without a gap and without waiting its poll out."""
-    with ServiceProcess(tmp_path / "data") as service:
+    with ServiceProcess(tmp_path / "data", thinking=False) as service:
         async with await service.client() as client:
             subscription = client.subscribe(kinds=["memory"])
             await client.remember("one", key="one")

@@ -27,7 +27,7 @@ SECONDS = 5.0
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     """A service of its own: principals come and go here."""
-    with ServiceProcess(tmp_path_factory.mktemp("principals") / "data") as service:
+    with ServiceProcess(tmp_path_factory.mktemp("principals") / "data", thinking=False) as service:
         yield service
 
 

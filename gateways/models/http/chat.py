@@ -14,7 +14,7 @@ from domain.errors import DamagedError, RefusedError, UnavailableError
 from domain.ports import Answer, Ask, Tokens
 from domain.tokens import estimated_tokens
 from gateways.models.affinity import affinity
-from gateways.models.http.failures import RETRIES, RETRY_AFTER_LIMIT, wait_asked_for
+from gateways.models.http.failures import RETRIES, RETRY_AFTER_LIMIT, end_long_waits
 from gateways.models.http.structured import NotInShapeError, Schema, parsed, schema_of, valid_text
 from gateways.models.meter import Meter, Prices
 
@@ -59,9 +59,8 @@ def whole(value: object) -> int:
 
 
 async def not_too_long(response: Any) -> None:
-    """Let a client give up at once where it would have to wait longer than it may: a hook on its answers."""
-    if response.is_error and wait_asked_for(response.headers) > RETRY_AFTER_LIMIT:
-        response.headers["x-should-retry"] = "false"
+    """Do what `end_long_waits` does, as asynchronous clients want their hooks."""
+    end_long_waits(response)
 
 
 class HTTPChat(ABC):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from domain.errors import DamagedError, InvalidInputError, MismatchError, UnavailableError
 from domain.ports import Embedded
-from gateways.models.http.failures import RETRIES, RETRY_AFTER_LIMIT, of_status, read_body, wait_asked_for
+from gateways.models.http.failures import RETRIES, end_long_waits, of_status, read_body
 from gateways.models.http.openai_chat import OPENAI_URL
 from gateways.models.http.pieces import halves, pieces_of
 
@@ -59,7 +59,7 @@ class HTTPEmbedder:
             timeout=timeout,
             max_retries=RETRIES,
             http_client=openai.DefaultHttpxClient(
-                timeout=timeout, follow_redirects=False, event_hooks={"response": [_not_too_long]}
+                timeout=timeout, follow_redirects=False, event_hooks={"response": [end_long_waits]}
             ),
         )
         # Else the client takes them from the environment and tells them to whatever server is configured.
@@ -137,11 +137,6 @@ class HTTPEmbedder:
                 f"{self.model} answers vectors of another dimension", expected=str(self._dimension), found=str(len(row))
             )
         return row
-
-
-def _not_too_long(response: Any) -> None:
-    if response.is_error and wait_asked_for(response.headers) > RETRY_AFTER_LIMIT:
-        response.headers["x-should-retry"] = "false"
 
 
 def _rows(body: dict[str, Any], count: int) -> list[NDArray[np.float64]]:

@@ -24,7 +24,7 @@ from typing import Any
 
 from domain.errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError
 
-__all__ = ["RETRIES", "RETRY_AFTER_LIMIT", "of_status", "read_body", "says", "wait_asked_for"]
+__all__ = ["RETRIES", "RETRY_AFTER_LIMIT", "end_long_waits", "of_status", "read_body", "says", "wait_asked_for"]
 
 #: times that a client repeats a call by itself
 RETRIES = 2
@@ -90,6 +90,12 @@ def read_body(provider: str, content: bytes) -> dict[str, Any]:
         code = error.get("code")
         raise of_status(provider, code if isinstance(code, int) and min(_INPUT) <= code < _BEYOND else _SERVER, body)
     return body
+
+
+def end_long_waits(response: Any) -> None:
+    """Let a client give up at once where it would have to wait longer than it may: a hook on its answers."""
+    if response.is_error and wait_asked_for(response.headers) > RETRY_AFTER_LIMIT:
+        response.headers["x-should-retry"] = "false"
 
 
 def wait_asked_for(headers: Mapping[str, str]) -> float:
