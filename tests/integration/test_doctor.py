@@ -75,6 +75,10 @@ async def test_what_is_broken_at_rest_is_named(tmp_path: Path) -> None:
     key.rename(tmp_path / "elsewhere")
     assert _failed(await examine(tmp_path)) == ["secrets"]
     (tmp_path / "elsewhere").rename(key)
+    providers = tmp_path / "providers.toml"
+    providers.write_text('[[chat]]\nkind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nsmall = "m"\nkey = "k"\n')
+    assert _failed(await examine(tmp_path)) == ["providers"]
+    providers.unlink()
     segment = _file(tmp_path, "profiles/*/vectors/*/s*.seg")
     whole = segment.read_bytes()
     segment.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
