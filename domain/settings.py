@@ -69,8 +69,10 @@ class ExtractionLimits(msgspec.Struct, frozen=True, kw_only=True):
     #: statements one stretch may make
     items: int = 200
     #: tries before the work counts as failed, and the seconds before the second one (doubled each time)
-    tries: int = 5
+    tries: int = 7
     pause_seconds: float = 1.0
+    #: seconds that reading one stretch may take
+    read_seconds: float = 600.0
     #: profiles worked for at the same time
     profiles: int = 4
 
@@ -84,6 +86,8 @@ class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
     contradicts: float = 0.75
     tries: int = 5
     pause_seconds: float = 1.0
+    #: seconds that one opinion may take
+    judge_seconds: float = 60.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -258,7 +258,9 @@ def _start_workers(
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)
-        thinking.wake_all(names)
+        core.worker.listeners.append(thinking.look_again)
+        for name in names:
+            thinking.look_again(name)
         work |= thinking.work()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -54,12 +56,16 @@ def provider_set(
     """
     configured, meter = load_providers(data, environ), Meter()
     closing: list[Closing] = []
+    embedder = build_embedder(configured, environ)
+    if embedder is not None:
+        _ = embedder.dimension  # asked for here, in a thread, and not where a profile is opened
+        closing.append(partial(asyncio.to_thread, embedder.close))
     extractors = [_extractor(entry, meter, limits, environ, closing) for entry in configured.chat]
     judges = [_judge(entry, meter, environ, closing) for entry in configured.judge]
     return ProviderSet(
         models=Models(_extractors(extractors), _judges(judges)),
         meter=meter,
-        embedder=build_embedder(configured, environ),
+        embedder=embedder,
         embedder_reaches="local" if configured.embeddings is None else configured.embeddings.reach,
         managed=_managed(configured, environ),
         closing=tuple(closing),

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from domain.errors import RefusedError, UnavailableError
-from domain.ports import Judge, Opinion, Statement
+from domain.ports import Extractor, Judge, Opinion, Statement
+from domain.settings import Reaches
 from domain.transcript import Candidate, Found, KnownKey, Window
 from gateways import bootstrap, serving
 from gateways.cli import main
@@ -35,10 +36,12 @@ class NoteExtractor:
     def __init__(self) -> None:
         self.read: Counter[str] = Counter()
         self.windows: list[Window] = []
+        self.known: list[list[KnownKey]] = []
 
     async def extract(self, window: Window, known: Sequence[KnownKey], *, profile: str) -> Found:
         """Return the notes of the window's own lines."""
         self.windows.append(window)
+        self.known.append(list(known))
         items = []
         for line in window.lines:
             if line.context:
@@ -84,10 +87,14 @@ class WordJudge:
 class Thinkers(Models):
     """Both, as the models of a service under test."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reaches: Reaches = "local") -> None:
         self.notes, self.words = NoteExtractor(), WordJudge()
         judges: list[Provided[Judge]] = [Provided(self.words, "words"), Provided(WordJudge(), "words")]
-        super().__init__([Provided(self.notes, "notes")], judges)
+        readers: list[Provided[Extractor]] = [
+            Provided(self.notes, "notes", reaches),
+            Provided(NoteExtractor(), "local"),
+        ]
+        super().__init__(readers, judges)
 
 
 if __name__ == "__main__":

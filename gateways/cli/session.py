@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import msgspec
 
@@ -19,6 +20,8 @@ __all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb"]
 DEFAULT_PROFILE = "default"
 #: The person at this machine; principals of agents are never used by the command line unless named.
 LOCAL = "local"
+#: seconds after which a command that was to end is told again
+_TOLD_AGAIN = 2.0
 
 P = ParamSpec("P")
 
@@ -79,7 +82,7 @@ def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callab
             async with await Target(data, nats, principal).connect(profile or DEFAULT_PROFILE) as client:
                 await function(Session(client, profile, json), **arguments)  # type: ignore[arg-type, call-arg]
 
-        asyncio.run(work())
+        _carry_out(work)
 
     parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *_COMMON]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -87,6 +90,28 @@ def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callab
     command.__name__ = function.__name__
     command.__doc__ = function.__doc__
     return command
+
+
+def _carry_out(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a command; Ctrl-C ends it, as KeyboardInterrupt.
+
+    An answer that arrives in the same moment can make a wait miss its cancellation, so it is told again until it ends.
+    """
+
+    async def interruptible() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def interrupt() -> None:
+            if task is not None and task.cancel():
+                loop.call_later(_TOLD_AGAIN, interrupt)
+
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        await work()
+
+    try:
+        asyncio.run(interruptible())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def _common(name: str, annotation: object, default: object) -> inspect.Parameter:

@@ -108,7 +108,9 @@ def resolve_dates(text: str, at: datetime) -> str:
 
     Doing it twice adds nothing.
     """
-    return FOREIGN.sub(lambda m: _annotated(m, foreign_date(m, at)), _ENGLISH.sub(lambda m: _english(m, at), text))
+    return FOREIGN.sub(
+        lambda m: _annotated(m, _resolved(lambda: foreign_date(m, at))), _ENGLISH.sub(lambda m: _english(m, at), text)
+    )
 
 
 def _english(match: re.Match[str], at: datetime) -> str:
@@ -122,7 +124,15 @@ def _english(match: re.Match[str], at: datetime) -> str:
     whole = pattern.match(text, start, match.end())
     if whole is None:
         return match[0]
-    return _annotated(match, resolve(whole, at.date(), _clause(text, start, match.end())))
+    return _annotated(match, _resolved(lambda: resolve(whole, at.date(), _clause(text, start, match.end()))))
+
+
+def _resolved(resolve: Callable[[], str]) -> str:
+    """Return what a phrase means; nothing where that is before the first year or after the last one."""
+    try:
+        return resolve()
+    except (OverflowError, ValueError):
+        return ""
 
 
 def _clause(text: str, start: int, end: int) -> str:

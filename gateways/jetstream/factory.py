@@ -33,7 +33,7 @@ from gateways.jetstream.streams import LOG_STREAM, ensure_log, ensure_streams
 
 __all__ = ["JetStreamFactory", "Shared", "share"]
 
-_SHARED = "UMBRIEL_SHARED"
+_SHARED = "UMBRIEL_SHARED_LOG"
 _MODULE = "gateways.jetstream"
 _URL = "nats://127.0.0.1:4222"
 _SNAPSHOTS_PREFIX = "umbriel.snapshots"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
 
 from domain.envelope import Actor, Envelope
-from domain.errors import ConflictError
+from domain.errors import ConflictError, UmbrielError
 from domain.events import EmbeddingComputed, EmbeddingFailed, Event
 from domain.ids import originator_id
 from domain.ports import Embedded, Embedder
@@ -61,10 +61,14 @@ class EmbeddingWorker:
         self._reaches = reaches
         self._refused = refused
         self._written: dict[str, set[str]] = {}
+        #: told of the same profiles: what is to be embedded may be to be thought about
+        self.listeners: list[Callable[[str], None]] = []
 
     def wake(self, profile: str) -> None:
         """Look at a profile's pending texts soon."""
         self._queue.wake(profile)
+        for also in self.listeners:
+            also(profile)
 
     @property
     def idle(self) -> bool:
@@ -160,7 +164,9 @@ class EmbeddingWorker:
         """Embed texts together; when the model fails on one of them, each alone, the reason for those that fail."""
         try:
             return list(self._embedder.embed(texts))
-        except Exception as error:  # noqa: BLE001 -- whatever a model raises, the other texts are embedded
+        except Exception as error:
+            if isinstance(error, UmbrielError) and error.retryable:
+                raise  # it is not these texts that are at fault
             if len(texts) == 1:
                 return [f"{type(error).__name__}: {error}"]
             return [result for text in texts for result in self._vectors([text])]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 import structlog
 
 from domain.errors import UmbrielError
-from domain.transcript import Found
+from domain.transcript import Found, Window
 from gateways.extraction.windows import window_of
 from gateways.service.context import Core
 from gateways.service.models import Models, answered
@@ -28,6 +29,17 @@ __all__ = ["ExtractionWorker"]
 
 _log = structlog.get_logger(__name__)
 _RETRIED_AT_ONCE = 1_000
+#: sessions looked at in one turn, and seconds in which a stretch is put into lines
+_SESSIONS = 1_000
+_AT_ONCE = 120.0
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """A stretch as it was read, what was found in it, and by whom."""
+
+    window: Window
+    found: Found
+    model: str
 
 
 class ExtractionWorker:
@@ -41,6 +53,7 @@ class ExtractionWorker:
         self._hurried: dict[str, set[str]] = {}
         self._tries: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
+        self._found: dict[str, _Read] = {}
 
     def wake(self, profile: str) -> None:
         """Look at a profile's unread messages soon."""
@@ -64,37 +77,39 @@ class ExtractionWorker:
             self._queue.close()
 
     async def _work(self, name: str) -> bool:
-        for session in await self._due(name):
+        due, more = await self._due(name)
+        for session in due:
             await self._read_session(name, session)
-        return False
+        return more and bool(due)
 
     async def _read_session(self, name: str, session: UnreadSession) -> None:
         # Lent anew for each: a rebuild that has ended waits until nobody uses the views it replaces.
         async with self._core.profiles.use(name) as profile:
             ledger = profile.views.ledger
             stretch = await self._core.in_thread(lambda: stretch_of(ledger, session.session, self._limits))
-            if stretch is None or self._must_wait(name, stretch):
+            if stretch is not None and self._must_wait(name, stretch):
                 return
-            await self._try(profile, stretch)
-            if session.messages > len(stretch.messages):
+            if stretch is None or await self._try(profile, stretch) is not None:
+                self._hurried.get(name, set()).discard(session.session)
+            if stretch is not None and session.messages > len(stretch.messages):
                 self._queue.wake(name)  # more of it than fits one stretch
 
-    async def _due(self, name: str) -> list[UnreadSession]:
-        """Return the sessions that are to be read now; the profile is looked at again when others are."""
+    async def _due(self, name: str) -> tuple[list[UnreadSession], bool]:
+        """Return the sessions that are to be read now, and whether there are more than could be looked at."""
         async with self._core.profiles.use(name) as profile:
             ledger = profile.views.ledger
             settings = await self._core.in_thread(ledger.settings)
             if "ledger" in profile.views.stopped or not settings.extraction.enabled:
-                return []
-            unread = await self._core.in_thread(ledger.unread_sessions)
-        hurried, due = self._hurried.pop(name, set()), []
+                return [], False
+            unread = await self._core.in_thread(lambda: ledger.unread_sessions(limit=_SESSIONS))
+        hurried, due = self._hurried.get(name, set()), []
         for session in unread:
             wait = 0.0 if session.session in hurried else due_in(session, datetime.now(UTC), self._limits)
             if wait > 0:
                 self._queue.wake_later(name, wait)
             else:
                 due.append(session)
-        return due
+        return due, len(unread) == _SESSIONS
 
     def _must_wait(self, name: str, stretch: Stretch) -> bool:
         """Whether a stretch failed just now; if so, the profile is looked at again when its pause is over."""
@@ -104,46 +119,62 @@ class ExtractionWorker:
         return left > 0
 
     async def _try(self, profile: OpenProfile, stretch: Stretch) -> Outcome | None:
-        """Read a stretch. What may succeed later is tried again; what cannot, or failed too often, is on record."""
+        """Read a stretch. What may succeed later is tried again; what cannot, or failed too often, is on record.
+
+        What was read is kept until it is recorded: a log that cannot be written costs no second answer.
+        """
         tries = self._tries.get(stretch.id, 0) + 1
         try:
-            outcome = await self.read(profile, stretch, tries=tries)
+            found = self._found.get(stretch.id) or await self._ask(profile, stretch)
         except UmbrielError as error:
+            pause = self._limits.pause_seconds * 2 ** (tries - 1)
+            self._tries[stretch.id] = tries
+            self._not_before[stretch.id] = asyncio.get_running_loop().time() + pause
             if error.retryable and tries < self._limits.tries:
-                pause = self._limits.pause_seconds * 2 ** (tries - 1)
-                self._tries[stretch.id] = tries
-                self._not_before[stretch.id] = asyncio.get_running_loop().time() + pause
                 self._queue.wake_later(profile.name, pause)
                 _log.warning("extraction_delayed", profile=profile.name, extraction=stretch.id, tries=tries)
                 return None
-            outcome = await record_failure(self._core, profile, stretch, error, tries=tries, model=self._name(profile))
+            model = await self._name(profile)
+            outcome = await record_failure(self._core, profile, stretch, error, tries=tries, model=model)
             _log.warning("extraction_failed", profile=profile.name, extraction=stretch.id, reason=error.code)
-        self._tries.pop(stretch.id, None)
-        self._not_before.pop(stretch.id, None)
+        else:
+            self._found[stretch.id] = found
+            outcome = await self._record(profile, stretch, found, tries)
+        for kept in (self._found, self._tries, self._not_before):
+            kept.pop(stretch.id, None)
         # The ledger knows what is read once the reader has come by.
         position = outcome.position or await self._core.events.log.last_position()
         await self._core.reader.wait_for(position, self._core.settings.wait_seconds)
         return outcome
 
-    def _name(self, profile: OpenProfile) -> str:
-        return self._models.extractor(profile.name, profile.views.ledger.settings().data_flow).name
+    async def _name(self, profile: OpenProfile) -> str:
+        settings = await self._core.in_thread(profile.views.ledger.settings)
+        return self._models.extractor(profile.name, settings.data_flow).value.name
 
     async def read(self, profile: OpenProfile, stretch: Stretch, *, tries: int = 1) -> Outcome:
         """Read one stretch for memories and record what came of it; raises what the extractor raises."""
+        return await self._record(profile, stretch, await self._ask(profile, stretch), tries)
+
+    async def _ask(self, profile: OpenProfile, stretch: Stretch) -> _Read:
         core, ledger = self._core, profile.views.ledger
-        settings = await core.in_thread(ledger.settings)
-        extractor = self._models.extractor(profile.name, settings.data_flow)
-        window = await core.in_thread(
-            lambda: window_of(
-                stretch.messages, stretch.before, source=stretch.source, contact=stretch.contact, limits=self._limits
-            )
+        flow = (await core.in_thread(ledger.settings)).data_flow
+        reader = self._models.extractor(profile.name, flow)
+        window = await answered(reader.value.name, core.in_thread(partial(self._window, stretch)), seconds=_AT_ONCE)
+        if all(line.context for line in window.lines):
+            return _Read(window, Found(), reader.value.name)
+        look = partial(ledger.known_keys, stretch.contact, now=datetime.now(UTC))
+        known = await core.in_thread(look) if self._models.may_know(reader, profile.name, flow) else []
+        answer = reader.value.extract(window, known, profile=profile.name)
+        found = await answered(reader.value.name, answer, seconds=self._limits.read_seconds)
+        return _Read(window, found, reader.value.name)
+
+    def _window(self, stretch: Stretch) -> Window:
+        return window_of(
+            stretch.messages, stretch.before, source=stretch.source, contact=stretch.contact, limits=self._limits
         )
-        found = Found()
-        if any(not line.context for line in window.lines):
-            now = datetime.now(UTC)
-            known = await core.in_thread(lambda: ledger.known_keys(stretch.contact, now=now))
-            found = await answered(extractor.name, extractor.extract(window, known, profile=profile.name))
-        return await record(core, profile, stretch, window, found, model=extractor.name, tries=tries)
+
+    async def _record(self, profile: OpenProfile, stretch: Stretch, read: _Read, tries: int) -> Outcome:
+        return await record(self._core, profile, stretch, read.window, read.found, model=read.model, tries=tries)
 
     async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
         """Read again what could not be read; returns how many stretches were tried and why some failed once more."""
@@ -161,7 +192,7 @@ class ExtractionWorker:
         try:
             await self.read(profile, stretch, tries=tries)
         except UmbrielError as error:
-            await record_failure(self._core, profile, stretch, error, tries=tries, model=self._name(profile))
+            await record_failure(self._core, profile, stretch, error, tries=tries, model=await self._name(profile))
             return str(error)
         return ""
 

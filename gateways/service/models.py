@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 import structlog
 
-from domain.errors import DamagedError, UmbrielError
+from domain.errors import DamagedError, UmbrielError, UnavailableError
 from domain.ports import Extractor, Judge
 from domain.settings import DataFlow, Reaches
 
@@ -49,15 +50,18 @@ def unheard(profile: str, subject: str, provider: str, detail: str) -> None:
     """Tell nobody."""
 
 
-async def answered(name: str, answer: Awaitable[T]) -> T:
-    """Return what a model answers; whatever else it raises than an error of ours is a DamagedError.
+async def answered(name: str, answer: Awaitable[T], *, seconds: float) -> T:
+    """Return what a model answers within so many seconds; what else it raises than an error of ours is a DamagedError.
 
     A model that trips over one text must not take the worker with it, and the service after that.
     """
     try:
-        return await answer
+        async with asyncio.timeout(seconds):
+            return await answer
     except UmbrielError:
         raise
+    except TimeoutError as error:
+        raise UnavailableError(f"{name} does not answer", expected=f"within {seconds} s", found="nothing") from error
     except Exception as error:
         # Without a traceback: the lines of one may show what was said.
         _log.warning("model_failed", model=name, error=type(error).__name__)
@@ -78,22 +82,29 @@ class Models:
         self._judges = judges
         self.refused = refused
 
-    def extractor(self, profile: str, flow: DataFlow) -> Extractor:
+    def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:
         """Return what reads this profile's messages."""
         return self._first(self._extractors, profile, "messages", flow.messages)
 
+    def may_know(self, reader: Provided[Extractor], profile: str, flow: DataFlow) -> bool:
+        """Whether what reads a profile's messages may be told of its memories as well."""
+        if may_go(flow.memories, reader.reaches):
+            return True
+        self.refused(profile, "memories", reader.name, f"expected at most {flow.memories}, found {reader.reaches}")
+        return False
+
     def judge(self, profile: str, flow: DataFlow) -> Judge:
         """Return what holds this profile's memories against each other."""
-        return self._first(self._judges, profile, "memories", flow.memories)
+        return self._first(self._judges, profile, "memories", flow.memories).value
 
     @property
     def local_judge(self) -> Judge:
         """The judge that is always there."""
         return self._judges[-1].value
 
-    def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, allowed: Reaches) -> T:
+    def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, allowed: Reaches) -> Provided[T]:
         for one in provided:
             if may_go(allowed, one.reaches):
-                return one.value
+                return one
             self.refused(profile, subject, one.name, f"expected at most {allowed}, found {one.reaches}")
         raise AssertionError("the last implementation of a port is local")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -49,7 +50,9 @@ async def record(
     )
     # What was rejected or forgotten until now is to be seen.
     await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
-    kept, dropped = await _still_to_write(core, profile, window, checked.items)
+    # Sources of what is left out as well: it is on record with its words.
+    gone = await _forgotten(core, profile, (*checked.items, *checked.dropped))
+    kept, dropped = await _still_to_write(core, profile, window, checked.items, gone)
     event = ExtractionCompleted(
         extraction=stretch.id,
         session=stretch.session,
@@ -59,7 +62,7 @@ async def record(
         model=model,
         contact=stretch.contact,
         items=kept,
-        dropped=(*checked.dropped, *dropped),
+        dropped=(*(_without_words(one, gone) for one in checked.dropped), *dropped),
         tries=tries,
     )
     written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event))
@@ -68,12 +71,11 @@ async def record(
 
 
 async def _still_to_write(
-    core: Core, profile: OpenProfile, window: Window, items: tuple[ExtractedItem, ...]
+    core: Core, profile: OpenProfile, window: Window, items: tuple[ExtractedItem, ...], gone: set[str]
 ) -> tuple[tuple[ExtractedItem, ...], tuple[DroppedItem, ...]]:
     """Leave out what a person rejected in this scope, and what rests on messages that are gone."""
     if not items:
         return (), ()
-    gone = await _forgotten(core, profile, items)
     ledger, now = profile.views.ledger, datetime.now(UTC)
     rejected = await core.in_thread(lambda: ledger.rejected([skeleton(item.text) for item in items], [window.contact]))
     same = await core.in_thread(lambda: ledger.stated([item.text for item in items], window.contact, now=now))
@@ -94,13 +96,19 @@ def _refused(item: ExtractedItem) -> DroppedItem:
     return DroppedItem(text=item.text[:200], reason="a person rejected this statement", sources=item.sources)
 
 
-async def _forgotten(core: Core, profile: OpenProfile, items: tuple[ExtractedItem, ...]) -> set[str]:
+def _without_words(one: DroppedItem, gone: set[str]) -> DroppedItem:
+    return msgspec.structs.replace(one, text="") if gone.intersection(one.sources) else one
+
+
+async def _forgotten(core: Core, profile: OpenProfile, items: Sequence[ExtractedItem | DroppedItem]) -> set[str]:
     """Return which source messages are in the log no more, as their own subjects have it."""
     subjects = {
         originator_id(profile.name, "message", keyed_id(profile.secret, source)): source
         for item in items
         for source in item.sources
     }
+    if not subjects:
+        return set()
     heads = list((await core.events.log.heads(list(subjects))).values())
     found = (await core.events.decode(heads, 0)).envelopes
     return set(subjects.values()) - {one.data.message for one in found if isinstance(one.data, MessageRecorded)}

@@ -12,6 +12,8 @@ from domain.errors import UmbrielError
 __all__ = ["ProfileQueue"]
 
 _log = structlog.get_logger(__name__)
+#: seconds between two looks at a profile that keeps failing
+_LONGEST_PAUSE = 60.0
 
 
 class ProfileQueue:
@@ -27,7 +29,7 @@ class ProfileQueue:
         self._waiting: set[str] = set()
         self._working: set[str] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self.retry_seconds = 1.0
+        self._failures: dict[str, int] = {}
 
     def wake(self, profile: str) -> None:
         """Look at a profile soon."""
@@ -53,13 +55,13 @@ class ProfileQueue:
 
     @property
     def idle(self) -> bool:
-        """Whether no profile is waiting, now or later, or being worked on."""
-        return not (self._waiting or self._working or self._timers)
+        """Whether no profile is waiting, now or later, or being worked on; those that keep failing do not count."""
+        return not (self._waiting or self._working or self._timers.keys() - self._failures.keys())
 
     async def run(self, work: Callable[[str], Awaitable[bool]], *, parallel: int = 1) -> None:
         """Work on profiles until cancelled, ``parallel`` of them at once; ``work`` returns whether there is more.
 
-        One that fails is looked at again later; the others do not wait for it.
+        One that fails is looked at again later, and ever later; the others do not wait for it.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(parallel):
@@ -73,15 +75,22 @@ class ProfileQueue:
             more = False
             try:
                 more = await work(profile)
+                self._failures.pop(profile, None)
             except (UmbrielError, OSError) as error:
-                _log.warning(f"{self._name}_delayed", profile=profile, reason=str(error))
-                self.wake_later(profile, self.retry_seconds)
+                self._failed(profile, str(error))
+            except Exception as error:  # noqa: BLE001 -- what one profile holds must not end the work for all
+                self._failed(profile, type(error).__name__)
             finally:
                 self._working.discard(profile)
             if profile in self._waiting:
                 self._ready.put_nowait(profile)
             elif more:
                 self.wake(profile)
+
+    def _failed(self, profile: str, reason: str) -> None:
+        failures = self._failures[profile] = self._failures.get(profile, 0) + 1
+        _log.warning(f"{self._name}_delayed", profile=profile, reason=reason, failures=failures)
+        self.wake_later(profile, min(_LONGEST_PAUSE, 2.0 ** (failures - 1)))
 
     def close(self) -> None:
         """Forget what was to be looked at later."""

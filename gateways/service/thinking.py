@@ -38,11 +38,10 @@ class Thinking:
             if category in _JUDGED:
                 self.verifier.wake(profile)
 
-    def wake_all(self, profiles: Sequence[str]) -> None:
-        """Look at these profiles: what they had to think about when the service ended, they still have."""
-        for profile in profiles:
-            self.extraction.wake(profile)
-            self.verifier.wake(profile)
+    def look_again(self, profile: str) -> None:
+        """Look at a profile whose views have changed: what it had to think about when they stopped, it still has."""
+        self.extraction.wake(profile)
+        self.verifier.wake(profile)
 
     def work(self) -> dict[str, Coroutine[None, None, None]]:
         """Return the workers by name, to be run until they are cancelled."""
@@ -71,7 +70,8 @@ class Thinking:
             await self._until(lambda: not ledger().unread(session, 1), ends, "read for memories")
             position = max(position, await core.events.log.last_position())
         await core.wait_for(profile, position, "complete")
-        if settings.verifier.enabled:
+        # Without vectors nothing is compared; it is made up for when they are back.
+        if settings.verifier.enabled and "vectors" not in core.profiles.current(profile).views.off:
             self.verifier.wake(profile.name)
             await self._until(
                 lambda: ledger().is_judged(position, now=datetime.now(UTC)), ends, "held against older memories"

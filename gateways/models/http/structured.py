@@ -21,7 +21,7 @@ _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 #: how JSON begins, as opposed to a bracket in prose
 _BEGINS = re.compile(r'\{\s*["}]|\[\s*[\[{"\]\dtfn-]')
 #: what of an error's text may be the model's own words
-_QUOTED = re.compile(r"'[^']*'|(?<=unknown field )`[^`]*`")
+_QUOTED = re.compile(r"(?s:'.*')|(?<=unknown field )`[^`]*`")
 #: keywords that strict decoding by a provider does not take; the Struct itself still checks them
 _UNKNOWN = frozenset({"title", "default", "discriminator", "description", "examples"})
 
