@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from domain.errors import DamagedError, RefusedError
 from domain.ports import Opinion, Statement
-from gateways.models.judges.endpoint import Endpoint, Patience, Probability
+from gateways.models.judges.endpoint import Probability
 from gateways.models.judges.questions import QUESTIONS, opinion, quoted
+from gateways.models.judges.remote import RemoteJudge
 
 __all__ = ["DecisionsJudge"]
 
@@ -38,30 +39,12 @@ class _Reply(msgspec.Struct):
     answers: list[_Predicate | _Refusal]
 
 
-class DecisionsJudge(Endpoint):
+class DecisionsJudge(RemoteJudge):
     """`domain.ports.Judge` by a Decisions endpoint; errors as `Endpoint`'s, RefusedError for a refusal."""
 
-    def __init__(
-        self,
-        key: str,
-        *,
-        url: str = "https://api.openai.com/v1/decisions",
-        model: str = "gpt-6-luna",
-        patience: Patience | None = None,
-    ) -> None:
-        """``url`` is the whole address of the call."""
-        super().__init__(url, key, patience=patience)
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """What is recorded with its probabilities."""
-        return f"decisions:{self._model}"
-
-    @property
-    def rule(self) -> Literal["judge", "heuristic"]:
-        """A supersession that follows from it is put down to a judge."""
-        return "judge"
+    KIND = "decisions"
+    URL = "https://api.openai.com/v1/decisions"
+    MODEL = "gpt-6-luna"
 
     async def judge(self, new: Statement, old: Statement, *, cosine: float, profile: str) -> Opinion:
         """Return both probabilities; the cosine is not told."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from domain.errors import RefusedError
 from domain.ports import Opinion, Statement
-from gateways.models.judges.endpoint import Endpoint, Patience, Probability
+from gateways.models.judges.endpoint import Probability
 from gateways.models.judges.questions import QUESTIONS, opinion, shown
+from gateways.models.judges.remote import RemoteJudge
 
 __all__ = ["JevJudge"]
 
@@ -42,33 +43,15 @@ class _Reply(msgspec.Struct):
     answers: _Answers
 
 
-class JevJudge(Endpoint):
+class JevJudge(RemoteJudge):
     """`domain.ports.Judge` by Jev, or whoever serves the same call; errors as `Endpoint`'s, RefusedError for a refusal.
 
     OpenRouter serves it at ``https://openrouter.ai/api/alpha/decisions`` as ``typesafe/jev-latest``.
     """
 
-    def __init__(
-        self,
-        key: str,
-        *,
-        url: str = "https://api.typesafe.ai/v1/systemone",
-        model: str = "jev-latest",
-        patience: Patience | None = None,
-    ) -> None:
-        """``url`` is the whole address of the call."""
-        super().__init__(url, key, patience=patience)
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """What is recorded with its probabilities."""
-        return f"jev:{self._model}"
-
-    @property
-    def rule(self) -> Literal["judge", "heuristic"]:
-        """A supersession that follows from it is put down to a judge."""
-        return "judge"
+    KIND = "jev"
+    URL = "https://api.typesafe.ai/v1/systemone"
+    MODEL = "jev-latest"
 
     async def judge(self, new: Statement, old: Statement, *, cosine: float, profile: str) -> Opinion:
         """Return both probabilities; the cosine is not told."""
