@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from gateways.extraction.offline import OfflineExtractor
 from gateways.managed import ManagedSettings
 from gateways.models.config import ChatEntry, JudgeEntry, Providers, api_key, load_providers
 from gateways.models.http.build import build_chat, build_embedder
-from gateways.models.judges import ChatJudge, DecisionsJudge, HeuristicJudge, JevJudge, Patience
+from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.meter import Meter
-from gateways.service.models import Models, Provided
+from gateways.service.models import Models, Provided, may_go
 
 __all__ = ["ProviderSet", "local_models", "provider_set"]
 
@@ -72,12 +72,17 @@ def provider_set(
     )
 
 
-def _extractors(configured: list[Provided[Extractor]] | tuple[()]) -> list[Provided[Extractor]]:
+def _extractors(configured: Sequence[Provided[Extractor]]) -> list[Provided[Extractor]]:
     return [*configured, Provided(OfflineExtractor(), "offline")]
 
 
-def _judges(configured: list[Provided[Judge]] | tuple[()]) -> list[Provided[Judge]]:
-    return [*configured, Provided(HeuristicJudge(), "heuristic")]
+def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:
+    """Return the judges, each with those after it that reach no farther behind it, for when it does not answer."""
+    judges = []
+    for number, one in enumerate(configured):
+        others = [other.value for other in configured[number + 1 :] if may_go(one.reaches, other.reaches)]
+        judges.append(msgspec.structs.replace(one, value=FallbackJudge([one.value, *others])) if others else one)
+    return [*judges, Provided(HeuristicJudge(), "heuristic")]
 
 
 def _extractor(
