@@ -393,7 +393,8 @@ async def test_a_reply_subject_that_is_an_event_subject_changes_nothing(
     for reply in (subject_for("p.memory.a"), "umbriel.keys.00.p.secret", "$JS.API.STREAM.DELETE.UMBRIEL"):
         answered.clear()
         await local.client.publish("umbriel.api.local.p.get", b"x", reply=reply)
-        async with asyncio.timeout(5):
+        await local.client.flush()
+        async with asyncio.timeout(30):
             await answered.wait()
         await answer.client.flush()
     assert await fresh_log.last_position() == 0
