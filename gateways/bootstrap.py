@@ -258,7 +258,7 @@ def _start_workers(
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)
-        core.worker.listeners.append(thinking.look_again)
+        core.rebuilds.switched.append(thinking.look_again)
         for name in names:
             thinking.look_again(name)
         work |= thinking.work()

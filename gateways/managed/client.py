@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ import msgspec
 from domain.errors import DamagedError, InvalidInputError, NotFoundError, RefusedError, UmbrielError, UnavailableError
 from domain.ids import digest128
 from gateways.managed.shapes import Envelope, ManagedSettings, RemoteMemory, RemoteMessage, RemoteRecall
+from gateways.retry_after import asked_to_wait
 
 __all__ = ["ManagedClient"]
 
@@ -160,7 +160,7 @@ class ManagedClient:
             ) from error
         if response.status_code in _PASSING or response.status_code >= _SERVER:
             shown = UnavailableError("the managed memory cannot answer now", found=_found(response))
-            raise _PassingError(shown, _seconds(response.headers.get("retry-after", "")))
+            raise _PassingError(shown, max(0.0, asked_to_wait(response.headers.get("retry-after", "")) or 0.0))
         if response.status_code >= _FAILED:
             raise _error(response)
         return _read(response)
@@ -206,21 +206,6 @@ def _found(response: httpx2.Response) -> str:
         problems = []
     said = "; ".join(f"{one.code} {one.message}".strip() for one in problems)[:_WORDS]
     return f"HTTP {response.status_code}" + (f": {said}" if said else "")
-
-
-def _seconds(header: str) -> float:
-    """Return how long a Retry-After header asks to wait: seconds, or until a date; 0 for none."""
-    if not header:
-        return 0.0
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
-        return 0.0
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _as(kind: type[T], envelope: Envelope) -> T:

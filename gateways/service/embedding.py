@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -17,9 +17,9 @@ from domain.ids import originator_id
 from domain.ports import Embedded, Embedder
 from domain.settings import Reaches
 from gateways.service.events import EventReader
-from gateways.service.models import KEPT, Refused, may_go, unheard
+from gateways.service.models import KEPT, Refused, passes, unheard
 from gateways.service.profiles import OpenProfile, Profiles
-from gateways.service.rounds import ProfileQueue
+from gateways.service.rounds import ProfileWorker
 from projections.ledger import Pending
 
 __all__ = ["EmbeddingWorker", "Retried"]
@@ -36,7 +36,7 @@ class Retried(msgspec.Struct, frozen=True):
     reasons: list[str]
 
 
-class EmbeddingWorker:
+class EmbeddingWorker(ProfileWorker):
     """Embeds pending texts of the profiles it is told about, a batch at a time.
 
     What is pending follows from the ledger, so a crash loses nothing; the id of an embedding is a keyed
@@ -53,31 +53,14 @@ class EmbeddingWorker:
         reaches: Reaches = "local",
         refused: Refused = unheard,
     ) -> None:
+        super().__init__("embedding")
         self._events = events
         self._profiles = profiles
         self._embedder = embedder
         self._batch = batch
-        self._queue = ProfileQueue("embedding")
         self._reaches = reaches
         self._refused = refused
         self._written: dict[str, set[str]] = {}
-        #: told of the same profiles: what is to be embedded may be to be thought about
-        self.listeners: list[Callable[[str], None]] = []
-
-    def wake(self, profile: str) -> None:
-        """Look at a profile's pending texts soon."""
-        self._queue.wake(profile)
-        for also in self.listeners:
-            also(profile)
-
-    @property
-    def idle(self) -> bool:
-        """Whether no profile is waiting for the worker."""
-        return self._queue.idle
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._queue.run(self._work)
 
     async def _work(self, name: str) -> bool:
         async with self._profiles.use(name) as profile:
@@ -151,13 +134,18 @@ class EmbeddingWorker:
             return self._vectors([one.text for one in pending])
         flow = profile.views.ledger.settings().data_flow
         limits = [flow.messages if one.kind == "message" else flow.memories for one in pending]
-        sent = [may_go(limit, self._reaches) for limit in limits]
+        sent = [
+            passes(
+                self._refused,
+                profile.name,
+                subject="messages" if one.kind == "message" else "memories",
+                provider=self._embedder.model,
+                limit=limit,
+                reaches=self._reaches,
+            )
+            for one, limit in zip(pending, limits, strict=True)
+        ]
         came = iter(self._vectors([one.text for one, goes in zip(pending, sent, strict=True) if goes]))
-        for one, limit, goes in zip(pending, limits, sent, strict=True):
-            if not goes:
-                subject = "messages" if one.kind == "message" else "memories"
-                detail = f"expected at most {limit}, found {self._reaches}"
-                self._refused(profile.name, subject, self._embedder.model, detail)
         return [next(came) if goes else KEPT for goes in sent]
 
     def _vectors(self, texts: Sequence[str]) -> list[Embedded | str]:

@@ -21,7 +21,7 @@ from gateways.service.context import Core
 from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
 from gateways.service.recording import Outcome, failed_work, record, record_failure
-from gateways.service.rounds import ProfileQueue
+from gateways.service.rounds import ProfileWorker
 from gateways.service.stretches import Stretch, due_in, stretch_of, stretch_of_messages
 from projections.ledger import ExtractionRecord, UnreadSession
 
@@ -42,39 +42,23 @@ class _Read(msgspec.Struct, frozen=True):
     model: str
 
 
-class ExtractionWorker:
+class ExtractionWorker(ProfileWorker):
     """Reads the conversations of the profiles it is told about."""
 
     def __init__(self, core: Core, models: Models) -> None:
+        super().__init__("extraction", parallel=core.settings.extraction.profiles)
         self._core = core
         self._models = models
         self._limits = core.settings.extraction
-        self._queue = ProfileQueue("extraction")
         self._hurried: dict[str, set[str]] = {}
         self._tries: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
         self._found: dict[str, _Read] = {}
 
-    def wake(self, profile: str) -> None:
-        """Look at a profile's unread messages soon."""
-        self._queue.wake(profile)
-
     def hurry(self, profile: str, session: str) -> None:
         """Read what a session holds now, without waiting for an answer in it."""
         self._hurried.setdefault(profile, set()).add(session)
         self._queue.wake(profile)
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing waits to be read."""
-        return self._queue.idle
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        try:
-            await self._queue.run(self._work, parallel=self._limits.profiles)
-        finally:
-            self._queue.close()
 
     async def _work(self, name: str) -> bool:
         due, more = await self._due(name)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from domain.errors import InvalidInputError, NotFoundError
 from domain.grants import Reach
-from domain.ids import keyed_id, originator_id, split_memory_id
+from domain.ids import split_memory_id
 from domain.memory import Memory
 from domain.text import fold_key
 from gateways.service.context import Core
@@ -51,7 +51,7 @@ def find_by_id(id: str) -> str:
 def aggregate_of(profile: OpenProfile, memory: str) -> str:
     """Return the id of the aggregate that a memory is a version of."""
     address, _ = split_memory_id(memory)
-    return originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address))
+    return profile.subject(Memory.CATEGORY, address)
 
 
 def check_memory(reach: Reach, memory: Memory, memory_id: str) -> None:

@@ -10,7 +10,7 @@ from domain.addresses import address_of
 from domain.envelope import Envelope
 from domain.errors import ConflictError, NotFoundError
 from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
-from domain.ids import keyed_id, originator_id, split_message_id
+from domain.ids import split_message_id
 from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
 from domain.memory import Memory, Remembered, Version
 from domain.text import fold_content
@@ -179,7 +179,7 @@ async def _contact_of(core: Core, profile: OpenProfile, message: str) -> str:
 async def _forget_message(
     core: Core, caller: Caller, profile: OpenProfile, message: str, *, preview: bool
 ) -> tuple[list[str], int]:
-    subject = originator_id(profile.name, "message", keyed_id(profile.secret, message))
+    subject = profile.subject("message", message)
     head = await core.events.log.head(subject)
     contact = await _contact_of(core, profile, message) if caller.reach.limited else None
     if head is None or not caller.reach.hears(contact):

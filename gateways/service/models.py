@@ -20,6 +20,7 @@ __all__ = [
     "Refused",
     "answered",
     "may_go",
+    "passes",
     "unheard",
 ]
 
@@ -44,6 +45,14 @@ class Provided(msgspec.Struct, Generic[T], frozen=True):
 def may_go(allowed: Reaches, reaches: Reaches) -> bool:
     """Whether content that may go as far as ``allowed`` may go to a provider of the class ``reaches``."""
     return _ORDER.index(reaches) <= _ORDER.index(allowed)
+
+
+def passes(refused: Refused, profile: str, *, subject: str, provider: str, limit: Reaches, reaches: Reaches) -> bool:
+    """Whether content of a class may go to a provider; that it may not is told to ``refused``."""
+    if may_go(limit, reaches):
+        return True
+    refused(profile, subject, provider, f"expected at most {limit}, found {reaches}")
+    return False
 
 
 def unheard(profile: str, subject: str, provider: str, detail: str) -> None:
@@ -88,10 +97,7 @@ class Models:
 
     def may_know(self, reader: Provided[Extractor], profile: str, flow: DataFlow) -> bool:
         """Whether what reads a profile's messages may be told of its memories as well."""
-        if may_go(flow.memories, reader.reaches):
-            return True
-        self.refused(profile, "memories", reader.name, f"expected at most {flow.memories}, found {reader.reaches}")
-        return False
+        return self._passes(reader, profile, "memories", flow.memories)
 
     def judge(self, profile: str, flow: DataFlow) -> Judge:
         """Return what holds this profile's memories against each other."""
@@ -102,9 +108,11 @@ class Models:
         """The judge that is always there."""
         return self._judges[-1].value
 
-    def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, allowed: Reaches) -> Provided[T]:
+    def _first(self, provided: Sequence[Provided[T]], profile: str, subject: str, limit: Reaches) -> Provided[T]:
         for one in provided:
-            if may_go(allowed, one.reaches):
+            if self._passes(one, profile, subject, limit):
                 return one
-            self.refused(profile, subject, one.name, f"expected at most {allowed}, found {one.reaches}")
         raise AssertionError("the last implementation of a port is local")
+
+    def _passes(self, one: Provided[T], profile: str, subject: str, limit: Reaches) -> bool:
+        return passes(self.refused, profile, subject=subject, provider=one.name, limit=limit, reaches=one.reaches)

@@ -14,7 +14,7 @@ import structlog
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UmbrielError, UnavailableError
 from domain.events import MemoryForgotten, MessageForgotten
-from domain.ids import directory_name, keyed_id
+from domain.ids import directory_name, keyed_id, originator_id
 from domain.indexing import Indexing
 from domain.ports import Embedder
 from gateways.service.events import EventReader
@@ -56,6 +56,10 @@ class OpenProfile:
         self.unused = asyncio.Event()
         self.unused.set()
         self.views: ViewSet
+
+    def subject(self, category: str, public: str) -> str:
+        """Return the aggregate id of a public id: the subject that holds its events."""
+        return originator_id(self.name, category, keyed_id(self.secret, public))
 
     def open_views(self) -> None:
         """Open the served generation; when it is damaged, an empty one that is filled from the log."""

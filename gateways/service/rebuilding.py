@@ -11,7 +11,7 @@ import asyncio
 import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal
@@ -64,6 +64,8 @@ class Rebuilds:
         self._turn = asyncio.Semaphore(1)
         self._starts: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        #: told of a profile that is served from other views now
+        self.switched: list[Callable[[str], None]] = []
         profiles.outdated = self._outdated
 
     @property
@@ -234,6 +236,8 @@ class Rebuilds:
                     await asyncio.sleep(_RETRY_SECONDS)
             await self._end(job, "switched")
             self._worker.wake(job.plan.profile)
+            for tell in self.switched:
+                tell(job.plan.profile)
         except Stopped:
             await self._stop(job)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the present generation serves on and says why

@@ -18,15 +18,14 @@ from domain.events import (
     MessageRecorded,
 )
 from domain.extraction import Extraction
-from domain.ids import keyed_id, originator_id
 from domain.kernel import Context
 from domain.memory import Memory
-from domain.text import skeleton
 from domain.transcript import Found, Window
 from gateways.service.aggregates import Loaded, change, change_many, load
 from gateways.service.context import Core
 from gateways.service.drafting import drafted, remembered
 from gateways.service.profiles import OpenProfile
+from gateways.service.rejections import rejected_among
 from gateways.service.stretches import PIPELINE, Stretch
 
 __all__ = ["Outcome", "failed_work", "record", "record_failure"]
@@ -76,14 +75,14 @@ async def _still_to_write(
     """Leave out what a person rejected in this scope, and what rests on messages that are gone."""
     if not items:
         return (), ()
-    ledger, now = profile.views.ledger, datetime.now(UTC)
-    rejected = await core.in_thread(lambda: ledger.rejected([skeleton(item.text) for item in items], [window.contact]))
-    same = await core.in_thread(lambda: ledger.stated([item.text for item in items], window.contact, now=now))
+    ledger, now, texts = profile.views.ledger, datetime.now(UTC), [item.text for item in items]
+    rejected = await rejected_among(core, profile, texts, window.contact)
+    same = await core.in_thread(lambda: ledger.stated(texts, window.contact, now=now))
     kept, dropped = [], []
-    for item in items:
+    for number, item in enumerate(items):
         if gone.intersection(item.sources):
             dropped.append(DroppedItem(text="", reason="a message that it rests on was forgotten"))
-        elif skeleton(item.text) in rejected:
+        elif number in rejected:
             dropped.append(_refused(item))
         elif item.text in same and item.kind in {"fact", "instruction"} and not (item.valid_from or item.valid_to):
             kept.append(msgspec.structs.replace(item, memory=same[item.text], outcome="duplicate"))
@@ -102,11 +101,7 @@ def _without_words(one: DroppedItem, gone: set[str]) -> DroppedItem:
 
 async def _forgotten(core: Core, profile: OpenProfile, items: Sequence[ExtractedItem | DroppedItem]) -> set[str]:
     """Return which source messages are in the log no more, as their own subjects have it."""
-    subjects = {
-        originator_id(profile.name, "message", keyed_id(profile.secret, source)): source
-        for item in items
-        for source in item.sources
-    }
+    subjects = {profile.subject("message", source): source for item in items for source in item.sources}
     if not subjects:
         return set()
     heads = list((await core.events.log.heads(list(subjects))).values())
@@ -116,7 +111,7 @@ async def _forgotten(core: Core, profile: OpenProfile, items: Sequence[Extracted
 
 def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: ExtractionCompleted) -> tuple[str, ...]:
     """Write the memories that are new, then that the work is done; nothing where it was done before."""
-    extraction = loaded.get(Extraction, _subject(profile, Extraction.CATEGORY, event.extraction))
+    extraction = loaded.get(Extraction, profile.subject(Extraction.CATEGORY, event.extraction))
     if extraction.completed is not None:
         return ()
     context = Context(actor=_WORKER, now=datetime.now(UTC), cause=event.extraction)
@@ -126,7 +121,7 @@ def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: Extract
             items.append(item)
             continue
         draft = remembered(window, item, extraction=event.extraction, model=event.model)
-        memory = loaded.get(Memory, _subject(profile, Memory.CATEGORY, draft.address))
+        memory = loaded.get(Memory, profile.subject(Memory.CATEGORY, draft.address))
         try:
             decided = memory.remember(draft, context)
         except RefusedError:
@@ -148,7 +143,7 @@ async def _undo_forgotten(
     if not gone:
         return
     for memory in written:
-        subject = _subject(profile, Memory.CATEGORY, memory.rpartition("@")[0])
+        subject = profile.subject(Memory.CATEGORY, memory.rpartition("@")[0])
         await change(core, Memory, subject, partial(_take_back, memory, gone, event.extraction))
 
 
@@ -178,16 +173,12 @@ async def record_failure(
     )
     context = Context(actor=_WORKER, now=datetime.now(UTC))
     _, position = await change(
-        core, Extraction, _subject(profile, Extraction.CATEGORY, stretch.id), lambda one: one.fail(event, context)
+        core, Extraction, profile.subject(Extraction.CATEGORY, stretch.id), lambda one: one.fail(event, context)
     )
     return Outcome(position)
 
 
 async def failed_work(core: Core, profile: OpenProfile, extraction: str) -> ExtractionFailed | None:
     """Return the failure of a piece of work as the log has it; None when it was made good."""
-    found = await load(core, Extraction, _subject(profile, Extraction.CATEGORY, extraction))
+    found = await load(core, Extraction, profile.subject(Extraction.CATEGORY, extraction))
     return found.failed
-
-
-def _subject(profile: OpenProfile, category: str, public: str) -> str:
-    return originator_id(profile.name, category, keyed_id(profile.secret, public))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
 import structlog
 
 from domain.errors import UmbrielError
 
-__all__ = ["ProfileQueue"]
+__all__ = ["ProfileQueue", "ProfileWorker"]
 
 _log = structlog.get_logger(__name__)
 #: seconds between two looks at a profile that keeps failing
@@ -97,3 +98,31 @@ class ProfileQueue:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+
+
+class ProfileWorker(ABC):
+    """Works on the profiles it is told about, ``parallel`` of them at once."""
+
+    def __init__(self, name: str, *, parallel: int = 1) -> None:
+        self._queue = ProfileQueue(name)
+        self._parallel = parallel
+
+    @abstractmethod
+    async def _work(self, profile: str) -> bool:
+        """Do what there is to do in a profile, or a part of it; returns whether there is more."""
+
+    def wake(self, profile: str) -> None:
+        """Look at a profile soon."""
+        self._queue.wake(profile)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no profile is waiting for the worker."""
+        return self._queue.idle
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            await self._queue.run(self._work, parallel=self._parallel)
+        finally:
+            self._queue.close()

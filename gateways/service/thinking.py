@@ -79,6 +79,7 @@ class Thinking:
 
     async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
         """Read again what could not be read; returns how many stretches, and why some failed once more."""
+        self.look_again(profile.name)
         return await self.extraction.retry(profile)
 
     async def _until(self, done: Callable[[], bool], ends: float, what: str) -> None:

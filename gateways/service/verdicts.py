@@ -10,7 +10,6 @@ import msgspec
 
 from domain.envelope import Actor
 from domain.events import Judgement, MemoryJudged
-from domain.ids import keyed_id, originator_id
 from domain.kernel import Context
 from domain.memory import Memory, Version
 from domain.ports import Opinion, Statement
@@ -122,16 +121,24 @@ def is_later(new: datetime, old: datetime) -> bool:
 
 def in_order(new: MemoryRecord, old: MemoryRecord) -> tuple[Statement, Statement]:
     """Return both memories as a judge sees them: the one said later, then the one said earlier."""
-    if is_later(new.stated_at or new.recorded_at, old.stated_at or old.recorded_at):
-        return statement(new), statement(old)
-    return statement(old), statement(new)
+    pair = statement(new), statement(old)
+    return pair if is_later(_said_at(new), _said_at(old)) else pair[::-1]
 
 
 def statement(record: MemoryRecord) -> Statement:
     """Return a memory as a judge sees it."""
-    at = record.stated_at or record.recorded_at
-    return Statement(id=record.id, text=record.text, kind=record.kind, key=record.key, at=at)  # type: ignore[arg-type]
+    return Statement(
+        id=record.id,
+        text=record.text,
+        kind=record.kind,  # type: ignore[arg-type]
+        key=record.key,
+        at=_said_at(record),
+    )
+
+
+def _said_at(record: MemoryRecord) -> datetime:
+    return record.stated_at or record.recorded_at
 
 
 def _load(loaded: Loaded, profile: OpenProfile, address: str) -> Memory:
-    return loaded.get(Memory, originator_id(profile.name, Memory.CATEGORY, keyed_id(profile.secret, address)))
+    return loaded.get(Memory, profile.subject(Memory.CATEGORY, address))

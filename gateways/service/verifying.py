@@ -18,7 +18,7 @@ from gateways.service.context import Core
 from gateways.service.likeness import Alike, alike
 from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
-from gateways.service.rounds import ProfileQueue
+from gateways.service.rounds import ProfileWorker
 from gateways.service.verdicts import Judged, Verdict, in_order
 from projections.ledger import MemoryRecord
 from projections.off import OffView
@@ -30,31 +30,15 @@ _log = structlog.get_logger(__name__)
 _AT_ONCE = 200
 
 
-class VerifierWorker:
+class VerifierWorker(ProfileWorker):
     """Judges the new memories of the profiles it is told about, oldest first."""
 
     def __init__(self, core: Core, models: Models) -> None:
+        super().__init__("verifier", parallel=core.settings.extraction.profiles)
         self._core = core
         self._models = models
         self._limits = core.settings.verifier
-        self._queue = ProfileQueue("verifier")
         self._tries: dict[str, int] = {}
-
-    def wake(self, profile: str) -> None:
-        """Look at a profile's new memories soon."""
-        self._queue.wake(profile)
-
-    @property
-    def idle(self) -> bool:
-        """Whether no profile is waiting for the verifier."""
-        return self._queue.idle
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        try:
-            await self._queue.run(self._work, parallel=self._core.settings.extraction.profiles)
-        finally:
-            self._queue.close()
 
     async def _work(self, name: str) -> bool:
         async with self._core.profiles.use(name) as profile:

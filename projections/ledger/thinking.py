@@ -108,12 +108,6 @@ class ThinkingQueries:
         with self._store.read() as db:
             return [_extraction(row) for row in db.execute(sql, (limit,)).fetchall()]
 
-    def failed_messages(self, session: str) -> list[MessageRecord]:
-        """Return a session's messages whose extraction failed, oldest first."""
-        sql = f"{rows.MESSAGE} WHERE m.session = ? AND m.extracted = 2 AND m.forgotten = 0 ORDER BY m.position"
-        with self._store.read() as db:
-            return [rows.message(row) for row in db.execute(sql, (session,)).fetchall()]
-
     def unjudged(self, limit: int, *, now: datetime) -> list[MemoryRecord]:
         """Return live memories that were not held against older ones yet, oldest first; tasks never are."""
         sql = f"{rows.MEMORY} WHERE {_UNJUDGED} ORDER BY m.position LIMIT ?"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from domain.errors import UnavailableError
-from domain.settings import DataFlow
+from domain.settings import DataFlow, Reaches
 from gateways.bootstrap import Runtime
-from gateways.service.policy import allowed, flow_of
+from gateways.service.context import Core
+from gateways.service.policy import Subject, passes
 from gateways.service.refusals import PolicyRefusals
 from projections.ledger.records import RefusalRecord
 from tests.integration.test_running import call, running, said
@@ -21,6 +23,12 @@ async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
     """A running service."""
     async with running(tmp_path / "data") as started:
         yield started
+
+
+async def allowed(core: Core, profile: str, subject: Subject, provider: str, reaches: Reaches) -> bool:
+    """Ask the policy under the profile's settings as they are now."""
+    async with core.profiles.use(profile) as opened:
+        return passes(core, profile, opened.views.ledger.settings().data_flow, subject, provider, reaches)
 
 
 async def recorded(runtime: Runtime, profile: str = "p") -> list[RefusalRecord]:
@@ -47,7 +55,9 @@ async def test_a_refusal_is_one_event_with_its_count(runtime: Runtime) -> None:
 async def test_the_policy_is_the_profiles_at_that_moment(runtime: Runtime) -> None:
     """A change of the settings counts for the next question; a profile that does not exist has the defaults."""
     core = runtime.service.core
-    assert await flow_of(core, "nobody") == DataFlow()
+    nobodys = (await call(runtime, "settings", profile="nobody")).settings
+    flow = {name: value for name, value in nobodys.items() if name.startswith("data_flow.")}
+    assert flow == {f"data_flow.{name}": value for name, value in msgspec.to_builtins(DataFlow()).items()}
     await call(runtime, "settings", changes={"data_flow.queries": "partner"})
     assert await allowed(core, "p", "queries", "managed", "partner")
     await call(runtime, "settings", changes={"data_flow.queries": "local"})

@@ -15,14 +15,13 @@ What a provider says in words may repeat what it was sent, so only its status an
 
 from __future__ import annotations
 
-import email.utils
 import json
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from domain.errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError
+from gateways.retry_after import asked_to_wait
 
 __all__ = ["RETRIES", "RETRY_AFTER_LIMIT", "end_long_waits", "of_status", "read_body", "says", "wait_asked_for"]
 
@@ -42,6 +41,7 @@ _PASSING = frozenset({402, 408, 409, 425, 429})
 _KEY = frozenset({401, 403})
 _INPUT = frozenset({400, 422})
 _TOO_LARGE, _SERVER, _BEYOND = 413, 500, 600
+_MILLISECONDS = 1_000.0
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}\Z")
 
 
@@ -100,12 +100,7 @@ def end_long_waits(response: Any) -> None:
 
 def wait_asked_for(headers: Mapping[str, str]) -> float:
     """Return the seconds that an answer asks to wait, 0 where it says nothing readable."""
-    for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return float(headers[name]) / divisor
-        except (KeyError, ValueError):
-            continue
     try:
-        return email.utils.parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
+        return float(headers["retry-after-ms"]) / _MILLISECONDS
+    except (KeyError, ValueError):
+        return asked_to_wait(headers.get("retry-after", "")) or 0.0

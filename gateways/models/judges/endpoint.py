@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
@@ -23,6 +21,7 @@ import msgspec
 
 from domain.errors import DamagedError, InvalidInputError, RefusedError, UnavailableError
 from gateways.models.affinity import affinity
+from gateways.retry_after import asked_to_wait
 
 __all__ = ["Endpoint", "Patience", "Probability"]
 
@@ -194,14 +193,7 @@ def _reason(raw: bytes) -> str:
     return ""
 
 
-def _retry_after(text: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as such or as a date; None where it is neither."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            at = parsedate_to_datetime(text)
-        except ValueError:
-            return None
-        seconds = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+def _retry_after(header: str) -> float | None:
+    """Return the seconds that a header asks to wait; None where it asks for nothing that can be waited for."""
+    seconds = asked_to_wait(header)
+    return None if seconds is None or not math.isfinite(seconds) else max(0.0, seconds)
