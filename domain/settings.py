@@ -20,6 +20,7 @@ __all__ = [
     "Reaches",
     "RecallPreferences",
     "Settings",
+    "TurnLimits",
     "VerifierLimits",
     "VerifierPreferences",
     "flat",
@@ -90,6 +91,24 @@ class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
     judge_seconds: float = 60.0
 
 
+class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a turn that is under way, and for how long (U1-U3)."""
+
+    #: tool calls kept of one turn, the newest
+    rows: int = 40
+    #: characters kept of what a tool returned, and of what it was called with
+    preview_chars: int = 3_000
+    arguments_chars: int = 1_000
+    #: bytes of all rows; above, the previews get shorter
+    bytes: int = 400_000
+    #: browser or other sessions that one turn may hold open
+    sessions: int = 20
+    #: seconds without a tool round after which another request takes the turn over
+    resume_seconds: float = 45.0
+    #: seconds after which what is kept of a turn expires
+    keep_seconds: int = 86_400
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -116,6 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool = True
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
+    turns: TurnLimits = TurnLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

@@ -21,6 +21,7 @@ from gateways.cli.reads import get, history, list_memories, profiles, recall, wh
 from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
+from gateways.cli.turns import turn
 from gateways.cli.writes import remember
 
 __all__ = ["app", "run"]
@@ -66,6 +67,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+app.add_typer(turn, name="turn", rich_help_panel="Work")
 app.add_typer(principal, name="principal", rich_help_panel="Maintain")
 app.command(
     "bench",

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -61,6 +61,7 @@ CREATE TABLE IF NOT EXISTS messages (
     utc_offset INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
+CREATE INDEX IF NOT EXISTS messages_turn ON messages (turn_id) WHERE turn_id <> '';
 CREATE INDEX IF NOT EXISTS messages_unread ON messages (session, position) WHERE extracted <> 1 AND forgotten = 0;
 
 CREATE TABLE IF NOT EXISTS memories (

@@ -136,6 +136,12 @@ WRITES = [
     Attempt("forget", with_id("shared", preview=True), word="touched"),
     Attempt("forget", with_id("bob-message"), code="not_found"),
     Attempt("forget", with_id("none-message", preview=True), code="not_found", word="touched"),
+    Attempt("save_turn", fixed(session="s-bob", turn_id="t")),
+    Attempt("save_turn", fixed(session="s-bob", turn_id="t", contact="ann"), right=fixed(session="s-bob", turn_id="t")),
+    Attempt("save_turn", fixed(session="new-5", turn_id="t")),
+    Attempt("save_turn", fixed(session="new-5", turn_id="t", contact="bob")),
+    Attempt("resume_turn", fixed(session="s-bob")),
+    Attempt("resume_turn", fixed(session="s-none")),
     Attempt("rebuild", fixed()),
     Attempt("link_contact", fixed(contact="ann", to="bob"), right=fixed(contact="zed-1", to="zed-2")),
     Attempt("unlink_contact", fixed(contact="zed-1")),
@@ -147,6 +153,8 @@ LESSER = [
     Attempt("ingest", fixed(messages=MESSAGE, session="new-4"), who="reader"),
     Attempt("remember", fixed(content="x is y", wait=True), who="reader"),
     Attempt("forget", with_id("ann-1"), who="reader"),
+    Attempt("save_turn", fixed(session="s-ann", turn_id="t"), who="reader"),
+    Attempt("resume_turn", fixed(session="s-ann"), who="reader"),
     Attempt("rebuild", fixed(), who="reader"),
     Attempt("rebuild", fixed(), who="writer"),
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
@@ -171,6 +179,8 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "save_turn": fixed(session="s", turn_id="t"),
+    "resume_turn": fixed(session="s"),
 }
 PROFILES = [
     Attempt(

@@ -89,6 +89,8 @@ VERBS = [
     "principal_list",
     "principal_revoke",
     "principal_rotate",
+    "save_turn",
+    "resume_turn",
 ]
 
 
