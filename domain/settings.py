@@ -41,6 +41,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     key_chars: int = 256
     name_chars: int = 256
     metadata_bytes: int = 4_096
+    notes_bytes: int = 16_384
+    task_bytes: int = 4_096
+    goal_bytes: int = 4_096
+    reflection_bytes: int = 32_768
+    learning_bytes: int = 4_096
+    learnings: int = 20
+    #: a reflection's topic, which is part of its memories' keys
+    topic_chars: int = 200
     metadata_depth: int = 16
     list_limit: int = 500
     recall_limit: int = 200

@@ -30,8 +30,11 @@ from domain.events import (
     MemoryRestored,
     MessageForgotten,
     MessageRecorded,
+    NotesSet,
     ProfileCreated,
     SettingsChanged,
+    TaskCleared,
+    TaskSet,
 )
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
@@ -281,6 +284,8 @@ def _about(event: Event) -> About | None:
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
+            return About("session", event.session)
+        case NotesSet() | TaskSet() | TaskCleared():
             return About("session", event.session)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")

@@ -20,10 +20,9 @@ from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.status import profiles, status
-from gateways.service.turns import resume_turn, save_turn
+from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import grants as admin
-from umbriel import turns as working
 from umbriel import types as wire
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -166,16 +165,11 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
-async def _save_turn(
-    service: Service, caller: Caller, profile: str, request: working.SaveTurnRequest
-) -> msgspec.Struct:
-    return await save_turn(service.core, caller, profile, request)
+def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
+    async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
+        return await one.run(service.core, caller, profile, request)
 
-
-async def _resume_turn(
-    service: Service, caller: Caller, profile: str, request: working.ResumeTurnRequest
-) -> msgspec.Struct:
-    return await resume_turn(service.core, caller, profile, request)
+    return run
 
 
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
@@ -232,8 +226,7 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
-        Verb("save_turn", working.SaveTurnRequest, working.SaveTurnReply, _save_turn, _WRITE),
-        Verb("resume_turn", working.ResumeTurnRequest, working.ResumeTurnReply, _resume_turn, _WRITE),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

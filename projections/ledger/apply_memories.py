@@ -25,6 +25,7 @@ from domain.events import (
     MemoryUnpinned,
 )
 from domain.text import fold_key, skeleton
+from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 from projections.ledger.segments import key_segments
@@ -159,6 +160,7 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
         (memory,),
     )
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
+    forget_learning(db, memory)
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
         " WHERE other = ? OR address = ? AND memory = ?",

@@ -13,6 +13,8 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._goals import GoalVerbs
+from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
@@ -29,7 +31,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, TurnVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
