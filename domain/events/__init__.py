@@ -39,7 +39,7 @@ from domain.events.memory import (
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
 from domain.events.reflection import Learning, ReflectionRecorded
-from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Usage, UsageRecorded
+from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
 __all__ = [
     "TOPICS",
@@ -80,6 +80,7 @@ __all__ = [
     "RecallServed",
     "ReflectionRecorded",
     "RefusalRecorded",
+    "Served",
     "SettingsChanged",
     "TaskCleared",
     "TaskSet",

@@ -32,10 +32,12 @@ from domain.events import (
     MessageRecorded,
     NotesSet,
     ProfileCreated,
+    RecallServed,
     SettingsChanged,
     TaskCleared,
     TaskSet,
 )
+from domain.grants import ALL
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
 from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
@@ -287,6 +289,10 @@ def _about(event: Event) -> About | None:
             return About("session", event.session)
         case NotesSet() | TaskSet() | TaskCleared():
             return About("session", event.session)
+        case RecallServed() if event.session:
+            return About("session", event.session)
+        case RecallServed():
+            return None if event.contact == ALL else About("remembered", event.contact)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")

@@ -46,6 +46,7 @@ from domain.events import (
     RecallServed,
     ReflectionRecorded,
     RefusalRecorded,
+    Served,
     SettingsChanged,
     TaskCleared,
     TaskSet,
@@ -140,7 +141,9 @@ _EVENTS: tuple[Event, ...] = (
     EmbeddingComputed(embedding="f" * 26, model="minilm", dimension=4, chunks=0),
     EmbeddingFailed(embedding="e" * 26, model="minilm", reason="no tokens"),
     AccessCounted(instance="i1", counts={_ONE: (3, _AT), _OTHER: (1, _LATER)}),
-    RecallServed(query="Where does Ana live?", results=(_ONE, _MESSAGE), contact="Ana"),
+    RecallServed(
+        entries=(Served(verb="recall", query="Where does Ana live?", results=(_ONE, _MESSAGE)),), contact="Ana"
+    ),
     ContactsLinked(first="Ana 🌍", second="ana@example.org"),
     ContactsUnlinked(first="Ana 🌍", second="ana@example.org"),
     SettingsChanged(
@@ -228,6 +231,22 @@ _EVENTS: tuple[Event, ...] = (
     ),
     RefusalRecorded(rule="data-flow", subject="messages", provider="openai", detail="expected own, found partner"),
     RefusalRecorded(rule="data-flow", subject="queries", provider="openai", detail="partner", count=3),
+    RecallServed(
+        instance="i1",
+        session="s 1",
+        entries=(
+            Served(
+                verb="recall_conversation",
+                query="boat?",
+                results=(_MESSAGE,),
+                principal="local-agent",
+                principal_type="agent",
+                at=_AT,
+                provider="managed",
+                answered=True,
+            ),
+        ),
+    ),
     NotesSet(session="s1", mode="append", notes="Ana wants short answers.", request_id="r-7"),
     NotesSet(session="s1", mode="clear"),
     TaskSet(session="s1", task="Book the 東京 trip", request_id="r-8"),

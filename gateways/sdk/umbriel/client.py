@@ -13,6 +13,7 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._conversations import ConversationVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
@@ -31,7 +32,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
@@ -196,11 +197,15 @@ class Umbriel(ChangeVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, Principa
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
         explain: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reference_date: datetime | None = None,
         timeout: float = _READ,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
-        ``at_least`` is a position from an earlier reply that the answer must have reached.
+        ``at_least`` is a position from an earlier reply that the answer must have reached. ``since`` and ``until``
+        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from.
         """
         request = wire.RecallRequest(
             query=query,
@@ -214,6 +219,9 @@ class Umbriel(ChangeVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, Principa
             visibility=visibility,
             channels=list(channels),
             explain=explain,
+            since=since,
+            until=until,
+            reference_date=reference_date,
         )
         return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
 
