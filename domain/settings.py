@@ -14,6 +14,7 @@ __all__ = [
     "DataFlow",
     "ExtractionLimits",
     "ExtractionPreferences",
+    "HistoryLimits",
     "Limits",
     "ProfileSettings",
     "ProviderPreferences",
@@ -117,6 +118,21 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
     keep_seconds: int = 86_400
 
 
+class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a conversation is fitted into a budget of tokens (U7, U8, U10); what the two shares leave is the tail's."""
+
+    head_share: float = 0.1
+    overlay_share: float = 0.2
+    #: messages a conversation begins with that are shown
+    head_messages: int = 2
+    #: messages read at once, and at most
+    page: int = 10
+    scanned: int = 200
+    #: messages that one overlay stands for
+    overlay_from: int = 3
+    overlay_to: int = 60
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -144,6 +160,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
     turns: TurnLimits = TurnLimits()
+    history: HistoryLimits = HistoryLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 
