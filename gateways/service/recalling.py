@@ -79,6 +79,7 @@ def reply_of(
         position=positions.show(position),
         truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
+        weights=answer.weights if request.explain else {},
         off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
         suppressions=[one for one in fits if one.id in told],
