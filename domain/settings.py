@@ -112,6 +112,8 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 400_000
     #: browser or other sessions that one turn may hold open
     sessions: int = 20
+    #: turns of one session that are kept beside each other, the newest
+    kept: int = 20
     #: seconds without a tool round after which another request takes the turn over
     resume_seconds: float = 45.0
     #: seconds after which what is kept of a turn expires

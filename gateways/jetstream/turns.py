@@ -12,6 +12,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 import nats.errors
@@ -22,7 +23,7 @@ from domain.errors import ConflictError, DamagedError, UnavailableError
 from domain.ids import keyed_id, partition_of
 from domain.kinds import conversation_scope
 from gateways.jetstream.connection import Connection, LostError
-from gateways.jetstream.direct import StreamReader
+from gateways.jetstream.direct import HEADS_PER_REQUEST, StreamReader
 from gateways.jetstream.errors import CONFLICTS, FULL, ServerError, translated
 from gateways.jetstream.keys import Key, KeyRing
 from gateways.jetstream.streams import TURNS_PREFIX, TURNS_STREAM
@@ -86,13 +87,24 @@ class TurnStore:
 
     async def drop(self, profile: str, session: str, turns: Sequence[str] | None = None) -> int:
         """Forget turns of a conversation, or all of them; returns how many there were."""
-        wanted = None if turns is None else {await self._subject(profile, session, turn) for turn in turns}
-        entries = await self._entries(f"{await self._prefix(profile, session)}.*")
-        subjects = [_subject_of(profile, entry) for entry in entries if entry.body]
-        gone = [subject for subject in subjects if wanted is None or subject in wanted]
+        if turns is None:
+            entries = await self._entries(f"{await self._prefix(profile, session)}.*")
+        else:
+            entries = []
+            for start in range(0, len(turns), HEADS_PER_REQUEST):
+                named = turns[start : start + HEADS_PER_REQUEST]
+                subjects = [await self._subject(profile, session, turn) for turn in named]
+                entries += await self._reader.last_of_each(subjects)
+        gone = [_subject_of(profile, entry) for entry in entries if entry.body]
         for subject in gone:
             await self._write(subject, (b"", ""), _PURGE)
         return len(gone)
+
+    async def forget(self, kept: Sequence[KeptTurn]) -> None:
+        """Forget turns as they were found; one that was touched since stays."""
+        for one in kept:
+            with suppress(ConflictError):
+                await self._write(one.subject, (b"", ""), {**_PURGE, _EXPECTED: str(one.revision)})
 
     # -- one message ----------------------------------------------------------------------------
 

@@ -100,8 +100,10 @@ async def _stopped(
     core: Core, caller: Caller, profile: str, request: wire.ResumeTurnRequest, now: datetime
 ) -> list[tuple[KeptTurn, Checkpoint]]:
     """Return the turns that can be handed to this request, the one to hand over at the end."""
-    seconds = core.settings.turns.resume_seconds
-    kept = [(one, _read(one)) for one in await core.turns.find(profile, request.session)]
+    seconds, most = core.settings.turns.resume_seconds, core.settings.turns.kept
+    found = await core.turns.find(profile, request.session)
+    await core.turns.forget(found[:-most])
+    kept = [(one, _read(one)) for one in found[-most:]]
     kept = [pair for pair in kept if pair[1].untouched(now, seconds) or pair[1].claimed == request.request_id]
     if kept and caller.reach.limited:
         contact = await contact_of(core, profile, request.session)

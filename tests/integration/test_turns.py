@@ -180,6 +180,16 @@ async def test_what_a_session_holds_can_be_dropped(world: World[None]) -> None:
     assert await kept(world, "other") == 2
 
 
+async def test_turns_that_nobody_ends_do_not_pile_up(world: World[None]) -> None:
+    """Of twenty-five that stopped in one session, the newest twenty are kept once somebody asks."""
+    for number in range(25):
+        await save(world, f"t{number}")
+    first = await world.call("resume_turn", session="s")
+    assert (first.turn_id, first.others, await kept(world)) == ("t24", 19, 20)
+    names = {(await world.call("resume_turn", session="s")).turn_id for _ in range(20)}
+    assert names == {"", *(f"t{number}" for number in range(5, 24))}
+
+
 async def test_a_grant_for_some_contacts_takes_over_theirs(world: World[None]) -> None:
     """Of a session that nothing was recorded in, only a turn that was saved for a contact of its own."""
     await save(world, principal=ANN, contact="ann")
