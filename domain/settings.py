@@ -11,6 +11,7 @@ from domain.errors import InvalidInputError
 
 __all__ = [
     "AccessSettings",
+    "AnswerLimits",
     "DataFlow",
     "ExtractionLimits",
     "ExtractionPreferences",
@@ -20,6 +21,7 @@ __all__ = [
     "Reaches",
     "RecallPreferences",
     "Settings",
+    "ThinkingRoom",
     "VerifierLimits",
     "VerifierPreferences",
     "flat",
@@ -90,6 +92,30 @@ class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
     judge_seconds: float = 60.0
 
 
+class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
+
+    results: int
+    prompt_tokens: int
+    answer_tokens: int
+
+
+class AnswerLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How answers in words are made from what recall finds (C13)."""
+
+    low: ThinkingRoom = ThinkingRoom(results=10, prompt_tokens=4_000, answer_tokens=1_000)
+    medium: ThinkingRoom = ThinkingRoom(results=20, prompt_tokens=8_000, answer_tokens=4_000)
+    high: ThinkingRoom = ThinkingRoom(results=40, prompt_tokens=16_000, answer_tokens=8_000)
+    #: seconds that an answer may take, all tries and models together; what was found is handed out all the same
+    seconds: float = 60.0
+    #: answers made at the same time; recall without an answer must not wait behind them
+    parallel: int = 16
+
+    def room(self, thinking: Literal["low", "medium", "high"]) -> ThinkingRoom:
+        """Return what a level gives."""
+        return {"low": self.low, "medium": self.medium, "high": self.high}[thinking]
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -116,6 +142,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool = True
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
+    answering: AnswerLimits = AnswerLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

@@ -124,7 +124,9 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        thinking = _thinking(core, models or local_models()) if settings.thinking else None
+        core.models = models or local_models()
+        core.models.refused = core.policy_refusals.note
+        thinking = Thinking(core, core.models) if settings.thinking else None
         flushers = (service.accesses, core.policy_refusals, Usages(core.events, meter or Meter()))
         tasks = _start_workers(stack, core, flushers, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
@@ -229,11 +231,6 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
             found=f"{state.last_position} events",
         )
     directory.incarnation = state.incarnation
-
-
-def _thinking(core: Core, models: Models) -> Thinking:
-    models.refused = core.policy_refusals.note
-    return Thinking(core, models)
 
 
 def _start_workers(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, cast
 
 import typer
 
 from domain.fence import fence
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact
+from gateways.cli.options import AtLeast, Contact, time_of
 from gateways.cli.session import Session, verb
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
+from umbriel.answers import Length, Synthesis, Thinking
 
 __all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
+ReferenceDate = Annotated[
+    datetime | None,
+    typer.Option("--reference-date", parser=time_of, metavar="DATE", help="The day that `ago` counts from; today."),
+]
+_UNGROUNDED = "The model named no result that this rests on."
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
 
 
@@ -26,7 +33,7 @@ async def recall(
     query: Annotated[str, typer.Argument(help="A question, in plain words.")],
     contact: Contact = "",
     kinds: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeat for several.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many results.")] = 10,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="At most so many results; 10.")] = None,
     token_budget: Annotated[int | None, typer.Option("--token-budget", help="At most so many tokens of text.")] = None,
     min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
     as_of: Annotated[str, typer.Option("--as-of", help="Answer as of this time.")] = "",
@@ -37,6 +44,10 @@ async def recall(
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
     fenced: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    answer: Annotated[bool, typer.Option("--answer", help="Let a language model answer from the results.")] = False,
+    thinking: Annotated[str, typer.Option("--thinking", help="low, medium or high: how much it looks at.")] = "low",
+    length: Annotated[str, typer.Option("--length", help="short, medium or long: how much it says.")] = "medium",
+    reference_date: ReferenceDate = None,
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -51,13 +62,21 @@ async def recall(
         visibility=cast("Visibility", visibility),
         channels=channels or (),
         explain=explain,
+        answer=answer,
+        thinking=cast("Thinking", thinking),
+        length=cast("Length", length),
+        reference_date=reference_date,
     )
     session.show(reply, lambda: output.write_text(_fenced(reply)) if fenced else show_recall(reply))
 
 
 def _fenced(reply: RecallReply) -> str:
-    """Return the results as a prompt shows them: where each comes from, then its text."""
-    return fence([f"[{_provenance(result)}] {result.text}" for result in reply.results])
+    """Return the results as a prompt shows them: where each comes from, then its text; the answer first."""
+    entries = [f"[{_provenance(result)}] {result.text}" for result in reply.results]
+    if reply.answer is not None and reply.answer.text:
+        made = " · ".join(("answer", f"by {reply.answer.model}", *(f"from {one}" for one in reply.answer.cited)))
+        entries.insert(0, f"[{made}] {reply.answer.text}")
+    return fence(entries)
 
 
 def _provenance(result: RecallResult) -> str:
@@ -69,6 +88,8 @@ def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.answer is not None:
+        _show_answer(reply.answer)
     if not reply.results:
         output.say("Nothing is known about that.")
         return
@@ -79,6 +100,16 @@ def show_recall(reply: RecallReply) -> None:
     output.table(f"at {reply.position}", ("#", "relevance", "kind", "text", "found by", "id"), rows)
     if reply.truncated:
         output.say("More was found than fits the limit or the token budget.")
+
+
+def _show_answer(answer: Synthesis) -> None:
+    if not answer.text:
+        output.say(f"No answer: {answer.reason}.")
+    else:
+        output.say(answer.text, "bold")
+        output.say(f"by {answer.model}, from {', '.join(answer.cited)}" if answer.grounded else _UNGROUNDED)
+    if answer.left_out:
+        output.say(f"Not read, or not whole, for the answer: {', '.join(answer.left_out)}.")
 
 
 def _said(result: RecallResult) -> str:

@@ -12,7 +12,10 @@ from gateways.service.positions import Positions
 from projections.recall import RecallAnswer, RecallHit, RecallQuery
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["fitting", "query_of", "reply_of"]
+__all__ = ["RESULTS", "fitting", "query_of", "reply_of"]
+
+#: how many results there are at most, where a request does not say
+RESULTS = 10
 
 #: Characters a token stands for; the estimate by content comes with the context call.
 _CHARS_PER_TOKEN = 3.5
@@ -37,7 +40,7 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
-        limit=request.limit,
+        limit=request.limit or RESULTS,
         min_score=request.min_score,
         within=reach.reads,
     )

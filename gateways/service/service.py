@@ -12,6 +12,7 @@ from domain.grants import Principal
 from gateways.service import changes, contacts, memories, reads
 from gateways.service.access import Accesses
 from gateways.service.administration import Administration
+from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
@@ -109,7 +110,7 @@ async def _expire(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.accesses, caller.reach, profile, request)
+    return await recall_answered(service.core, service.accesses, caller.reach, profile, request)
 
 
 async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:

@@ -16,10 +16,13 @@ from umbriel._changes import ChangeVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
+from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
 
 _READ = 30.0
+#: longer than the service lets a model take for an answer
+_ANSWER = 90.0
 _WRITE = 60.0
 _REBUILD = 3600.0
 _POLL = 20.0
@@ -185,7 +188,7 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
         *,
         contact: str = "",
         kinds: Iterable[str] = (),
-        limit: int = 10,
+        limit: int | None = None,
         token_budget: int | None = None,
         min_score: float = 0.0,
         as_of: str = "",
@@ -193,11 +196,17 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
         explain: bool = False,
-        timeout: float = _READ,
+        answer: bool = False,
+        thinking: Thinking = "low",
+        length: Length = "medium",
+        reference_date: datetime | None = None,
+        timeout: float | None = None,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
-        ``at_least`` is a position from an earlier reply that the answer must have reached.
+        ``at_least`` is a position from an earlier reply that the answer must have reached. With ``answer`` a language
+        model of the service answers from the results as well; ``thinking`` is how many it looks at and how hard it
+        thinks, ``length`` how much it says, ``reference_date`` the day that "ago" counts from (today).
         """
         request = wire.RecallRequest(
             query=query,
@@ -211,7 +220,12 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
             visibility=visibility,
             channels=list(channels),
             explain=explain,
+            answer=answer,
+            thinking=thinking,
+            length=length,
+            reference_date=reference_date,
         )
+        timeout = timeout or (_ANSWER if answer else _READ)
         return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
 
     async def get(

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.answers import Length, Synthesis, Thinking
 from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
 from umbriel.state import (
     ForwardingStatus,
@@ -185,12 +186,16 @@ class RememberReply(Reply, frozen=True):
 
 
 class RecallRequest(Request, frozen=True):
-    """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts."""
+    """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts.
+
+    ``limit`` is 10 where it is not given; with ``answer``, which asks a language model to answer from the results,
+    what ``thinking`` looks at. ``reference_date`` is when it is asked, now where it is not given.
+    """
 
     query: str
     contact: str = ""
     kinds: list[str] = []
-    limit: int = 10
+    limit: int | None = None
     token_budget: int | None = None
     min_score: float = 0.0
     as_of: str = ""
@@ -198,6 +203,10 @@ class RecallRequest(Request, frozen=True):
     visibility: Visibility = "complete"
     channels: list[str] = []
     explain: bool = False
+    answer: bool = False
+    thinking: Thinking = "low"
+    length: Length = "medium"
+    reference_date: datetime | None = None
 
 
 class ChannelHit(Reply, frozen=True):
@@ -257,6 +266,8 @@ class RecallReply(Reply, frozen=True):
     off: dict[str, str] = {}
     provider: str = "local"
     fallback: str = ""
+    #: what a language model made of the results, where that was asked for
+    answer: Synthesis | None = None
 
 
 class GetRequest(Request, frozen=True):

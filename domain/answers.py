@@ -1,0 +1,44 @@
+"""What an answer in words is made from and what it comes to, and how a question is analysed before it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+__all__ = ["Entry", "Length", "Prose", "Thinking"]
+
+#: How much is looked at, and how long a model may think about it.
+Thinking = Literal["low", "medium", "high"]
+#: How long an answer is to be.
+Length = Literal["short", "medium", "long"]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """Something recall found, as a model is shown it: a memory or a message (``kind="message"``).
+
+    ``role`` and ``name`` say who said it, ``source`` on which path a memory was written, ``at`` when it was said.
+    """
+
+    id: str
+    text: str
+    kind: str
+    role: str = ""
+    name: str = ""
+    source: str = ""
+    session: str = ""
+    at: datetime | None = None
+
+
+class Prose(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer in words, empty where the entries hold none, and the entries it rests on, by id.
+
+    ``left_out`` says of entries that the model did not see whole why not, by id.
+    """
+
+    text: str
+    model: str
+    cited: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = {}

@@ -1,0 +1,160 @@
+"""Recall with an answer in words: a language model answers from the results, as far as the policy lets it see them.
+
+Whatever becomes of the answer, the results are handed out, and the reply says why there is none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+from domain.answers import Entry, Prose
+from domain.errors import UmbrielError
+from domain.grants import Reach
+from domain.ports import Synthesiser
+from domain.settings import DataFlow
+from gateways.service.access import Accesses
+from gateways.service.context import Core
+from gateways.service.models import KEPT, Provided, answered
+from gateways.service.policy import Subject, passes
+from gateways.service.reads import recall
+from umbriel.answers import Synthesis
+from umbriel.types import RecallReply, RecallRequest, RecallResult
+
+__all__ = ["BUSY", "NOTHING", "NO_ANSWER", "NO_MODEL", "recall_answered"]
+
+#: Why there is no answer.
+NO_MODEL = "no language model is configured"
+NOTHING = "nothing was found"
+NO_ANSWER = "what was found holds no answer"
+BUSY = "too many answers are being made"
+
+_log = structlog.get_logger(__name__)
+
+
+async def recall_answered(
+    core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest
+) -> RecallReply:
+    """Recall, and let a language model answer from the results where the request asks for that."""
+    if not request.answer:
+        return await recall(core, accesses, reach, profile, request)
+    if request.limit is None:
+        request = msgspec.structs.replace(request, limit=core.settings.answering.room(request.thinking).results)
+    reply = await recall(core, accesses, reach, profile, request)
+    if reply.answer is not None:
+        return reply
+    return msgspec.structs.replace(reply, answer=await _answer(core, profile, request, reply))
+
+
+async def _answer(core: Core, profile: str, request: RecallRequest, reply: RecallReply) -> Synthesis:
+    if not reply.results:
+        return Synthesis(reason=NOTHING)
+    if not core.models.synthesisers:
+        return Synthesis(reason=NO_MODEL)
+    async with core.profiles.use(profile) as opened:
+        flow = (await core.in_thread(opened.views.ledger.settings)).data_flow
+    allowed = [_Allowed.of(core, profile, flow, one, reply.results) for one in core.models.synthesisers]
+    if not any(one.results for one in allowed):
+        return Synthesis(reason=KEPT)
+    if core.answering >= core.settings.answering.parallel:
+        return Synthesis(reason=BUSY)
+    core.answering += 1
+    try:
+        return await _first(core, profile, request, [_asked_on(request)], [one for one in allowed if one.results])
+    finally:
+        core.answering -= 1
+
+
+class _Allowed(msgspec.Struct, frozen=True):
+    """A model, the results it may see, and why not the others."""
+
+    provided: Provided[Synthesiser]
+    results: list[RecallResult]
+    kept: dict[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        core: Core,
+        profile: str,
+        flow: DataFlow,
+        provided: Provided[Synthesiser],
+        results: Sequence[RecallResult],
+    ) -> _Allowed:
+        """Return what a model may see; the policy is asked once for each class of content."""
+        if not passes(core, profile, flow, "queries", provided.name, provided.reaches):
+            return cls(provided, [], {})
+        classes = {_class_of(one) for one in results}
+        may = {one for one in classes if passes(core, profile, flow, one, provided.name, provided.reaches)}
+        return cls(
+            provided,
+            [one for one in results if _class_of(one) in may],
+            {one.id: KEPT for one in results if _class_of(one) not in may},
+        )
+
+
+def _class_of(result: RecallResult) -> Subject:
+    return "messages" if result.kind == "message" else "memories"
+
+
+async def _first(
+    core: Core, profile: str, request: RecallRequest, facts: Sequence[str], allowed: Sequence[_Allowed]
+) -> Synthesis:
+    """Return the first answer; a model that fails is answered for by the next one, while there is time."""
+    ends, reason = time.monotonic() + core.settings.answering.seconds, ""
+    for one in _widest_first(allowed):
+        model = one.provided.value
+        asked = model.answer(
+            request.query,
+            [_entry(result) for result in one.results],
+            facts,
+            thinking=request.thinking,
+            length=request.length,
+            profile=profile,
+        )
+        try:
+            prose = await answered(model.name, asked, seconds=max(0.0, ends - time.monotonic()))
+        except UmbrielError as error:
+            _log.warning("no_answer", profile=profile, model=model.name, error=error.code)
+            reason = reason or str(error)
+        else:
+            return _synthesis(prose, one)
+    return Synthesis(reason=reason)
+
+
+def _widest_first(allowed: Sequence[_Allowed]) -> list[_Allowed]:
+    """Return the models in order of preference, those that may see everything before those that may not."""
+    return sorted(allowed, key=lambda one: bool(one.kept))
+
+
+def _synthesis(prose: Prose, asked: _Allowed) -> Synthesis:
+    return Synthesis(
+        text=prose.text,
+        cited=list(prose.cited),
+        model=prose.model,
+        reason="" if prose.text else NO_ANSWER,
+        grounded=bool(prose.cited) or not prose.text,
+        left_out={**asked.kept, **prose.left_out},
+    )
+
+
+def _entry(result: RecallResult) -> Entry:
+    return Entry(
+        id=result.id,
+        text=result.text,
+        kind=result.kind,
+        role=result.role,
+        name=result.name,
+        source=result.source,
+        session=result.session,
+        at=result.at or result.recorded_at,
+    )
+
+
+def _asked_on(request: RecallRequest) -> str:
+    asked = request.reference_date or datetime.now(UTC)
+    return f"The question is asked on {asked:%A, %Y-%m-%d}."
