@@ -134,5 +134,6 @@ def _plain(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return text whose further lines cannot be taken for lines of ours."""
+    """Return text whose further lines cannot be taken for lines of ours, with lone surrogates replaced."""
+    text = text.encode("utf-8", "replace").decode()
     return "\n    ".join(text.splitlines()) if len(text.splitlines()) > 1 else text.strip("\r\n")
