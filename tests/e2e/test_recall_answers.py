@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
+from domain.fence import unfenced
 from tests.answering import answering, fences, shown_entries
 from tests.e2e.processes import ServiceProcess
 from tests.model_server import ModelServer, Reply, Request, chat_reply, error_reply
@@ -26,6 +28,7 @@ timeout = 1.0
 prices = {{ big = {{ input = 1.0, output = 2.0 }} }}
 """
 SOON = {"retry-after-ms": "10"}
+_RECALL = ("recall", "Who lives in Lisbon?")
 LISBON = "Ana lives in Lisbon"
 _names = itertools.count(1)
 
@@ -201,3 +204,25 @@ async def test_it_is_not_asked_about_nothing(client: Umbriel, model: ModelServer
     written = await client.remember(LISBON)
     assert (await client.recall("Lisbon?", at_least=written.position)).answer is None
     assert len(model.requests) == before
+
+
+async def test_on_the_command_line(client: Umbriel, service: ServiceProcess) -> None:
+    """The answer stands above the results with its sources; in a prompt it is fenced with them; JSON has it all."""
+    written = await client.remember(LISBON)
+
+    async def cli(*options: str) -> str:
+        command = (*_RECALL, "--profile", client.profile, "--data", str(service.data), "--answer", *options)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gateways.cli", *command, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await process.communicate()
+        assert process.returncode == 0
+        return out.decode()
+
+    shown = await cli("--thinking", "medium", "--length", "short", "--reference-date", "2026-04-14")
+    assert shown.startswith(LISBON)
+    assert f"by openai:big, from {written.memory.id}" in shown
+    fenced = await cli("--fenced")
+    assert unfenced(fenced).strip() == ""
+    assert f"[answer · by openai:big · from {written.memory.id}] {LISBON}" in fenced
+    assert json.loads(await cli("--json"))["answer"]["cited"] == [written.memory.id]
