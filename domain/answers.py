@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Entry", "Length", "Prose", "Thinking"]
+__all__ = ["Analysis", "Entry", "Length", "Prose", "Thinking"]
 
 #: How much is looked at, and how long a model may think about it.
 Thinking = Literal["low", "medium", "high"]
@@ -42,3 +42,16 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     cited: tuple[str, ...] = ()
     left_out: Mapping[str, str] = {}
+
+
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a question looks for, beyond its own words.
+
+    ``keys`` are topic keys in use under which the answer may stand, the likeliest first; ``terms`` words that a note
+    with the answer may hold; ``statement`` a sentence such as would answer it (HyDE: Gao et al., ACL 2023).
+    """
+
+    keys: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    statement: str = ""
+    model: str = ""

@@ -13,11 +13,12 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from domain.answers import Entry, Length, Prose, Thinking
+from domain.answers import Analysis, Entry, Length, Prose, Thinking
 from domain.kinds import Kind
 from domain.transcript import Found, KnownKey, Window
 
 __all__ = [
+    "Analyst",
     "Answer",
     "Ask",
     "Chat",
@@ -176,3 +177,14 @@ class Synthesiser(Protocol):
 
         It cites only entries it was given, and is empty where they hold no answer.
         """
+
+
+class Analyst(Protocol):
+    """Says what a question looks for beyond its own words."""
+
+    @property
+    def name(self) -> str:
+        """What is shown beside its analysis until one names its model."""
+
+    async def analyse(self, query: str, known: Sequence[str], *, profile: str) -> Analysis:
+        """Return an analysis whose keys are among the ``known`` ones, and whose terms and statement are short."""

@@ -11,6 +11,7 @@ from domain.errors import InvalidInputError
 
 __all__ = [
     "AccessSettings",
+    "AnalysisLimits",
     "AnswerLimits",
     "DataFlow",
     "ExtractionLimits",
@@ -116,6 +117,21 @@ class AnswerLimits(msgspec.Struct, frozen=True, kw_only=True):
         return {"low": self.low, "medium": self.medium, "high": self.high}[thinking]
 
 
+class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model analyses queries, and how long recall waits for it (C12)."""
+
+    #: seconds after which recall goes on without it
+    seconds: float = 2.0
+    #: topic keys in use that it may choose from, the newest
+    keys: int = 50
+    #: failures in a row after which a model is left alone, and the seconds that lasts
+    tries: int = 3
+    rest_seconds: float = 60.0
+    #: analyses kept to be used again, and the seconds they are
+    kept: int = 1_000
+    kept_seconds: float = 600.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -143,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
     answering: AnswerLimits = AnswerLimits()
+    analysis: AnalysisLimits = AnalysisLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 
@@ -154,6 +171,8 @@ class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):
     fusion: Literal["default", "classic"] = "default"
     #: largest part of the results that may be messages while memories are left
     message_share: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+    #: whether a language model says what a query looks for beyond its words, where one is configured and may be told
+    analysis: bool = True
     #: places left over that memories used lately or often may take
     fill: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
 

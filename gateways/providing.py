@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from domain.ports import Chat, Embedder, Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Synthesiser
 from domain.settings import Reaches, Settings
+from gateways.analysing import ChatAnalyst
 from gateways.answering import ChatSynthesiser
 from gateways.extraction.chat import ChatExtractor
 from gateways.extraction.offline import OfflineExtractor
@@ -64,7 +65,12 @@ def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[
     chats = [_chat(entry, meter, environ, closing) for entry in configured.chat]
     judges = [_judge(entry, meter, environ, closing) for entry in configured.judge]
     return ProviderSet(
-        models=Models(_extractors(chats, settings), _judges(judges), synthesisers=_synthesisers(chats, settings)),
+        models=Models(
+            _extractors(chats, settings),
+            _judges(judges),
+            synthesisers=_synthesisers(chats, settings),
+            analysts=_analysts(chats),
+        ),
         meter=meter,
         embedder=embedder,
         embedder_reaches="local" if configured.embeddings is None else configured.embeddings.reach,
@@ -82,6 +88,10 @@ def _extractors(chats: Sequence[Provided[Chat]], settings: Settings) -> list[Pro
 
 def _synthesisers(chats: Sequence[Provided[Chat]], settings: Settings) -> list[Provided[Synthesiser]]:
     return [_serving(chat, ChatSynthesiser(chat.value, settings.answering)) for chat in chats]
+
+
+def _analysts(chats: Sequence[Provided[Chat]]) -> list[Provided[Analyst]]:
+    return [_serving(chat, ChatAnalyst(chat.value)) for chat in chats]
 
 
 def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:

@@ -19,6 +19,7 @@ from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
 from gateways.managed import ManagedClient
+from gateways.service.analyses import Analyses
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -116,6 +117,7 @@ class Core:
         self.rebuilds = rebuilds
         #: what answers in words and analyses queries, as far as it is configured
         self.models = Models((), ())
+        self.analyses = Analyses(settings.analysis)
         #: answers being made
         self.answering = 0
         #: None where conversations are only kept

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
-from domain.ports import Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Extractor, Judge, Synthesiser
 from domain.settings import DataFlow, Reaches
 
 __all__ = [
@@ -86,12 +86,14 @@ class Models:
         judges: Sequence[Provided[Judge]],
         *,
         synthesisers: Sequence[Provided[Synthesiser]] = (),
+        analysts: Sequence[Provided[Analyst]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
         self._judges = judges
         #: of these there need be none
         self.synthesisers = synthesisers
+        self.analysts = analysts
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:

@@ -14,6 +14,7 @@ from domain.ids import check_profile, split_memory_id
 from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
+from gateways.service.analysing import Prepared, prepared
 from gateways.service.context import Core
 from gateways.service.fitting import fitted
 from gateways.service.managed_recall import managed_recall
@@ -26,7 +27,7 @@ from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
 from projections.ledger import Ledger, MemoryRecord, Page
 from projections.off import OffView
-from projections.recall import RecallAnswer, RecallQuery
+from projections.recall import RecallAnswer
 from projections.recall import recall as recall_views
 from umbriel.types import (
     GetRequest,
@@ -79,7 +80,7 @@ async def _reading(
 async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
-    query = query_of(request, reach)
+    asked = await prepared(core, profile, reach, query_of(request, reach))
 
     def shown(opened: OpenProfile, position: int, found: _Found) -> RecallReply:
         reply = reply_of(
@@ -89,13 +90,14 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
             position=position,
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
+            analysis=asked.shown if request.explain or asked.missed else None,
         )
         _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"])
         return reply
 
     async def ask(opened: OpenProfile) -> RecallReply | ProfileSettings:
         position = core.applied(opened)
-        found = await core.in_thread(lambda: _search(core, opened, query))
+        found = await core.in_thread(lambda: _search(core, opened, asked))
         return shown(opened, position, found) if isinstance(found, _Found) else found
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
@@ -113,7 +115,7 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
         position = core.applied(opened)
-        fallback = await core.in_thread(lambda: _local(core, opened, query, set_to))
+        fallback = await core.in_thread(lambda: _local(core, opened, asked, set_to))
         return msgspec.structs.replace(shown(opened, position, fallback), fallback=remote)
 
 
@@ -143,23 +145,23 @@ class _Unembedded(msgspec.Struct, frozen=True):
     vectors: OffView
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery) -> _Found | ProfileSettings:
+def _search(core: Core, opened: OpenProfile, asked: Prepared) -> _Found | ProfileSettings:
     """Ask the views under the profile's settings, which one turn in a thread reads as well.
 
     Only the settings come back where another provider is to be asked first.
     """
     set_to = opened.views.ledger.settings()
-    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, set_to)
+    return set_to if set_to.provider.recall == "managed" else _local(core, opened, asked, set_to)
 
 
-def _local(core: Core, opened: OpenProfile, query: RecallQuery, set_to: ProfileSettings) -> _Found:
+def _local(core: Core, opened: OpenProfile, asked: Prepared, set_to: ProfileSettings) -> _Found:
     views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
-        msgspec.structs.replace(query, fill=set_to.recall.fill),
-        embed_query=core.embedder.embed_query,
+        msgspec.structs.replace(asked.query, fill=set_to.recall.fill),
+        embed_query=asked.embed,
         now=datetime.now(UTC),
         settings=recall_settings(set_to),
     )

@@ -10,6 +10,7 @@ from domain.grants import Reach
 from domain.settings import Limits
 from gateways.service.positions import Positions
 from projections.recall import RecallAnswer, RecallHit, RecallQuery
+from umbriel.answers import QueryAnalysis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
 __all__ = ["RESULTS", "fitting", "query_of", "reply_of"]
@@ -54,6 +55,7 @@ def reply_of(
     position: int,
     limits: Limits,
     off: Mapping[str, str],
+    analysis: QueryAnalysis | None = None,
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     results = fitting((_result(hit, positions) for hit in answer.results), request, limits)
@@ -63,6 +65,7 @@ def reply_of(
         truncated=answer.truncated or len(results) < len(answer.results),
         channels=answer.channels if request.explain else {},
         off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
+        analysis=analysis,
     )
 
 

@@ -1,4 +1,4 @@
-"""Wire types of what a language model adds to recall: an answer in words."""
+"""Wire types of what a language model adds to recall: an analysis of the query, and an answer in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from umbriel._wire import Reply
 
-__all__ = ["Length", "Synthesis", "Thinking"]
+__all__ = ["Length", "QueryAnalysis", "Synthesis", "Thinking"]
 
 #: How many results a model looks at, and how long it may think about them.
 Thinking = Literal["low", "medium", "high"]
@@ -28,3 +28,17 @@ class Synthesis(Reply, frozen=True):
     reason: str = ""
     grounded: bool = True
     left_out: dict[str, str] = {}
+
+
+class QueryAnalysis(Reply, frozen=True):
+    """What ``model`` says a query looks for beyond its own words, or the ``reason`` why there is no analysis.
+
+    ``keys`` are topic keys in use, ``terms`` words that are looked for as well, ``statement`` a sentence such as would
+    answer the query.
+    """
+
+    keys: list[str] = []
+    terms: list[str] = []
+    statement: str = ""
+    model: str = ""
+    reason: str = ""

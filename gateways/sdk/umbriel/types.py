@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
-from umbriel.answers import Length, Synthesis, Thinking
+from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
 from umbriel.state import (
     ForwardingStatus,
@@ -268,6 +268,8 @@ class RecallReply(Reply, frozen=True):
     fallback: str = ""
     #: what a language model made of the results, where that was asked for
     answer: Synthesis | None = None
+    #: with ``explain``, and where the model that is configured did not answer
+    analysis: QueryAnalysis | None = None
 
 
 class GetRequest(Request, frozen=True):
