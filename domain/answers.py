@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -19,7 +18,8 @@ Length = Literal["short", "medium", "long"]
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Something recall found, as a model is shown it: a memory or a message (``kind="message"``).
 
-    ``role`` and ``name`` say who said it, ``source`` on which path a memory was written, ``at`` when it was said.
+    ``role`` and ``name`` say who said it, ``source`` on which path a memory was written, ``when`` what is known of its
+    time, in words.
     """
 
     id: str
@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     source: str = ""
     session: str = ""
-    at: datetime | None = None
+    when: str = ""
 
 
 class Prose(msgspec.Struct, frozen=True, kw_only=True):

@@ -172,10 +172,12 @@ class Synthesiser(Protocol):
         thinking: Thinking,
         length: Length,
         profile: str,
+        budget: int | None = None,
     ) -> Prose:
         """Return an answer that rests on the entries, best first, and on ``facts`` computed from them alone.
 
-        It cites only entries it was given, and is empty where they hold no answer.
+        It cites only entries it was given, and is empty where they hold no answer. ``budget`` is how many tokens the
+        entries may take at most, by our own estimate.
         """
 
 

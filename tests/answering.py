@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -65,5 +64,5 @@ class PlainAnswerer(ScriptedChat):
 
 def entry(number: int, text: str, **fields: Any) -> Entry:
     """Return an entry that a user said, unless told otherwise."""
-    at = datetime(2026, 4, 15, 12, tzinfo=UTC)
-    return msgspec.structs.replace(Entry(id=f"m{number}", text=text, kind="message", role="user", at=at), **fields)
+    said = Entry(id=f"m{number}", text=text, kind="message", role="user", when="2026-04-15, 3 days ago")
+    return msgspec.structs.replace(said, **fields)

@@ -118,7 +118,7 @@ def _provenance(entry: Entry, number: int) -> str:
         _one_word(entry.kind),
         f"said by {said_by}" if said_by else "",
         f"noted as {_one_word(entry.source)}" if entry.source else "",
-        "" if entry.at is None else entry.at.strftime("%A %Y-%m-%d %H:%M"),
+        _plain(entry.when),
         f"session {_one_word(entry.session)}" if entry.session else "",
     )
     return " | ".join(filter(None, told))

@@ -52,13 +52,16 @@ class ChatSynthesiser:
         thinking: Thinking,
         length: Length,
         profile: str,
+        budget: int | None = None,
     ) -> Prose:
         """Return an answer that cites nothing but the entries it was given; raises what the chat raises.
 
-        What is too long for the model is asked again with fewer entries, never as it was.
+        InvalidInputError where no entry fits the budget. What is too long for the model is asked again with fewer entries, never as it was.
         """
         room = self._limits.room(thinking)
-        seen = shown(entries, room.prompt_tokens)
+        seen = shown(entries, room.prompt_tokens if budget is None else min(budget, room.prompt_tokens))
+        if not seen:
+            raise InvalidInputError("nothing that was found fits the prompt", expected="a larger budget")
         while True:
             ask = Ask(
                 purpose=PURPOSE,

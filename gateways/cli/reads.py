@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Annotated, Any, cast
 
 import typer
 
-from domain.fence import fence
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact, time_of
+from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
+from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 from umbriel.answers import Length, Synthesis, Thinking
 
 __all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
-ReferenceDate = Annotated[
-    datetime | None,
-    typer.Option("--reference-date", parser=time_of, metavar="DATE", help="The day that `ago` counts from; today."),
-]
 _UNGROUNDED = "The model named no result that this rests on."
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
 
@@ -43,11 +38,13 @@ async def recall(
     ),
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
-    fenced: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    for_prompt: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    since: Time = None,
+    until: Time = None,
+    reference_date: Time = None,
     answer: Annotated[bool, typer.Option("--answer", help="Let a language model answer from the results.")] = False,
     thinking: Annotated[str, typer.Option("--thinking", help="low, medium or high: how much it looks at.")] = "low",
     length: Annotated[str, typer.Option("--length", help="short, medium or long: how much it says.")] = "medium",
-    reference_date: ReferenceDate = None,
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -62,26 +59,23 @@ async def recall(
         visibility=cast("Visibility", visibility),
         channels=channels or (),
         explain=explain,
+        since=since,
+        until=until,
+        reference_date=reference_date,
         answer=answer,
         thinking=cast("Thinking", thinking),
         length=cast("Length", length),
-        reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(_fenced(reply)) if fenced else show_recall(reply))
+    session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
 
 
 def _fenced(reply: RecallReply) -> str:
-    """Return the results as a prompt shows them: where each comes from, then its text; the answer first."""
-    entries = [f"[{_provenance(result)}] {result.text}" for result in reply.results]
-    if reply.answer is not None and reply.answer.text:
-        made = " · ".join(("answer", f"by {reply.answer.model}", *(f"from {one}" for one in reply.answer.cited)))
-        entries.insert(0, f"[{made}] {reply.answer.text}")
-    return fence(entries)
-
-
-def _provenance(result: RecallResult) -> str:
-    said = output.when(result.at or result.recorded_at)[:10]
-    return " · ".join(filter(None, (result.id, result.kind, said, result.name or result.role)))
+    """Return the results as a prompt shows them, after the answer with what it was made of."""
+    answer = reply.answer
+    if answer is None or not answer.text:
+        return fenced(reply.results)
+    made = " · ".join(("answer", f"by {answer.model}", *(f"from {one}" for one in answer.cited)))
+    return fenced(reply.results, before=[f"[{made}] {answer.text}"])
 
 
 def show_recall(reply: RecallReply) -> None:

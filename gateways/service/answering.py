@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import msgspec
 import structlog
@@ -22,14 +21,16 @@ from gateways.service.context import Core
 from gateways.service.models import KEPT, Provided, answered
 from gateways.service.policy import Subject, passes
 from gateways.service.reads import recall
+from gateways.service.recalling import reference_of
 from umbriel.answers import Synthesis
 from umbriel.types import RecallReply, RecallRequest, RecallResult
 
-__all__ = ["BUSY", "NOTHING", "NO_ANSWER", "NO_MODEL", "recall_answered"]
+__all__ = ["BUSY", "NOTHING", "NO_ANSWER", "NO_MODEL", "NO_ROOM", "recall_answered"]
 
 #: Why there is no answer.
 NO_MODEL = "no language model is configured"
 NOTHING = "nothing was found"
+NO_ROOM = "nothing that was found fits the token budget"
 NO_ANSWER = "what was found holds no answer"
 BUSY = "too many answers are being made"
 
@@ -52,7 +53,7 @@ async def recall_answered(
 
 async def _answer(core: Core, profile: str, request: RecallRequest, reply: RecallReply) -> Synthesis:
     if not reply.results:
-        return Synthesis(reason=NOTHING)
+        return Synthesis(reason=NO_ROOM if reply.truncated else NOTHING)
     if not core.models.synthesisers:
         return Synthesis(reason=NO_MODEL)
     async with core.profiles.use(profile) as opened:
@@ -64,7 +65,7 @@ async def _answer(core: Core, profile: str, request: RecallRequest, reply: Recal
         return Synthesis(reason=BUSY)
     core.answering += 1
     try:
-        return await _first(core, profile, request, [_asked_on(request)], [one for one in allowed if one.results])
+        return await _first(core, profile, request, _facts(request, reply), [one for one in allowed if one.results])
     finally:
         core.answering -= 1
 
@@ -115,6 +116,7 @@ async def _first(
             thinking=request.thinking,
             length=request.length,
             profile=profile,
+            budget=request.token_budget,
         )
         try:
             prose = await answered(model.name, asked, seconds=max(0.0, ends - time.monotonic()))
@@ -143,6 +145,7 @@ def _synthesis(prose: Prose, asked: _Allowed) -> Synthesis:
 
 
 def _entry(result: RecallResult) -> Entry:
+    said = result.at or result.recorded_at
     return Entry(
         id=result.id,
         text=result.text,
@@ -151,10 +154,11 @@ def _entry(result: RecallResult) -> Entry:
         name=result.name,
         source=result.source,
         session=result.session,
-        at=result.at or result.recorded_at,
+        when=result.when or ("" if said is None else f"{said:%Y-%m-%d}"),
     )
 
 
-def _asked_on(request: RecallRequest) -> str:
-    asked = request.reference_date or datetime.now(UTC)
-    return f"The question is asked on {asked:%A, %Y-%m-%d}."
+def _facts(request: RecallRequest, reply: RecallReply) -> list[str]:
+    """Return what was computed of times, at least the day on which it is asked."""
+    at = reference_of(request)
+    return reply.facts or [f"The reference date is {at:%Y-%m-%d}, a {at:%A}."]

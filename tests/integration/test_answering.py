@@ -13,10 +13,11 @@ import pytest
 from domain.errors import DamagedError, InvalidInputError, RefusedError, UmbrielError, UnavailableError
 from domain.ports import Ask, Chat, Synthesiser
 from domain.settings import AnswerLimits, Reaches, Settings, ThinkingRoom
+from domain.tokens import estimated_tokens
 from gateways import bootstrap
 from gateways.answering import ChatSynthesiser
 from gateways.bootstrap import Runtime
-from gateways.service.answering import BUSY, NO_ANSWER, NO_MODEL, NOTHING
+from gateways.service.answering import BUSY, NO_ANSWER, NO_MODEL, NO_ROOM, NOTHING
 from gateways.service.models import KEPT, Models, Provided
 from tests.answering import PlainAnswerer, fences, shown_entries
 from tests.integration.test_policy import recorded
@@ -238,8 +239,13 @@ async def test_thinking_looks_at_more(tmp_path: Path, model: PlainAnswerer) -> N
             assert len(found.results) == len(shown_entries(model.asked[-1].user)) == results
         found = await ask(runtime, thinking="high", limit=1)
         assert len(found.results) == len(shown_entries(model.asked[-1].user)) == 1
-        found = await ask(runtime, thinking="high", token_budget=20)
-        assert len(found.results) == len(shown_entries(model.asked[-1].user)) < 6
+        found = await ask(runtime, thinking="high", token_budget=150)
+        assert 1 <= len(shown_entries(model.asked[-1].user)) <= len(found.results) < 6
+        entries = "".join(f"<memory_entry>{inside}" for _, inside in fences(model.asked[-1].user)[:-2])
+        assert estimated_tokens(entries) <= 150
+        asked = len(model.asked)
+        assert (await ask(runtime, thinking="high", token_budget=20)).answer.reason == NO_ROOM
+        assert len(model.asked) == asked
         assert len((await call(runtime, "recall", query="Lisbon")).results) == 8
 
 
@@ -270,7 +276,7 @@ async def test_the_reference_date_is_a_fact(runtime: Runtime, model: PlainAnswer
     """The model is told on which day it is asked."""
     kept = await call(runtime, "remember", content=LISBON)
     await ask(runtime, at_least=kept.position, reference_date="2026-04-14T10:00:00+02:00")
-    assert "asked on Tuesday, 2026-04-14." in dict(fences(model.asked[0].user))["computed_facts"]
+    assert "The reference date is 2026-04-14, a Tuesday." in dict(fences(model.asked[0].user))["computed_facts"]
 
 
 async def test_what_was_forgotten_is_not_answered_from(runtime: Runtime, model: PlainAnswerer) -> None:

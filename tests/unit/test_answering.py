@@ -61,7 +61,7 @@ def test_an_entry_says_where_it_comes_from() -> None:
     """Number, id, kind, who said it, when and in which session stand before its text."""
     told = prompt("Where?", shown([entry(1, "I moved.", name="Ana", session="monday")], 1_000), ())
     (one,) = shown_entries(told)
-    assert one.provenance == "[1] | id m1 | message | said by Ana user | Wednesday 2026-04-15 12:00 | session monday"
+    assert one.provenance == "[1] | id m1 | message | said by Ana user | 2026-04-15, 3 days ago | session monday"
 
 
 def test_a_name_cannot_be_worded_like_a_line_of_ours() -> None:

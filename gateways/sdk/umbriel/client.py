@@ -196,17 +196,20 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
         explain: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reference_date: datetime | None = None,
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
-        reference_date: datetime | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
-        ``at_least`` is a position from an earlier reply that the answer must have reached. With ``answer`` a language
-        model of the service answers from the results as well; ``thinking`` is how many it looks at and how hard it
-        thinks, ``length`` how much it says, ``reference_date`` the day that "ago" counts from (today).
+        ``at_least`` is a position from an earlier reply that the answer must have reached. ``since`` and ``until``
+        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from. With
+        ``answer`` a language model of the service answers from the results as well: ``thinking`` is how many it looks
+        at and how hard it thinks, ``length`` how much it says.
         """
         request = wire.RecallRequest(
             query=query,
@@ -220,6 +223,8 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
             visibility=visibility,
             channels=list(channels),
             explain=explain,
+            since=since,
+            until=until,
             answer=answer,
             thinking=thinking,
             length=length,
