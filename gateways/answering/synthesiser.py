@@ -56,7 +56,8 @@ class ChatSynthesiser:
     ) -> Prose:
         """Return an answer that cites nothing but the entries it was given; raises what the chat raises.
 
-        InvalidInputError where no entry fits the budget. What is too long for the model is asked again with fewer entries, never as it was.
+        InvalidInputError where no entry fits the budget. What is too long for the model is asked again with fewer
+        entries, never as it was.
         """
         room = self._limits.room(thinking)
         seen = shown(entries, room.prompt_tokens if budget is None else min(budget, room.prompt_tokens))

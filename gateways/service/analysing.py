@@ -23,11 +23,12 @@ from gateways.service.profiles import OpenProfile
 from projections.recall import RecallQuery
 from umbriel.answers import QueryAnalysis
 
-__all__ = ["NO_MODEL", "OFF", "UNUSED", "Prepared", "prepared"]
+__all__ = ["MANAGED", "NO_MODEL", "OFF", "UNUSED", "Prepared", "prepared"]
 
 #: Why there is no analysis.
 NO_MODEL = "no language model is configured"
 OFF = "switched off for this profile"
+MANAGED = "the managed memory is asked"
 UNUSED = "none of the channels asked for uses it"
 
 #: the channels that an analysis has words for
@@ -51,14 +52,19 @@ class _Known(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
 
 
-async def prepared(core: Core, profile: str, reach: Reach, query: RecallQuery) -> Prepared:
-    """Return a query with its analysis, whose model works while the query's own text is embedded."""
+async def prepared(
+    core: Core, opened: OpenProfile, reach: Reach, query: RecallQuery, *, fallback: bool = False
+) -> Prepared:
+    """Return a query with its analysis, whose model works while the query's own text is embedded.
+
+    ``fallback`` is for a query that the managed memory was to answer and did not.
+    """
     plain = Prepared(query, core.embedder.embed_query, QueryAnalysis(reason=NO_MODEL))
-    if not core.models.analysts or not await core.known_profile(profile):
+    if not core.models.analysts:
         return plain
-    async with core.profiles.use(profile) as opened:
-        known = await core.in_thread(lambda: _known(opened, reach, query, core.settings.analysis.keys))
-    if reason := _unwanted(known.settings, query):
+    profile = opened.name
+    known = await core.in_thread(lambda: _known(opened, reach, query, core.settings.analysis.keys))
+    if reason := _unwanted(known.settings, query, fallback=fallback):
         return msgspec.structs.replace(plain, shown=QueryAnalysis(reason=reason))
     analyst = _allowed(core, profile, known.settings)
     if analyst is None:
@@ -80,12 +86,13 @@ def _known(opened: OpenProfile, reach: Reach, query: RecallQuery, limit: int) ->
     return _Known(ledger.settings(), tuple(ledger.keys_in_use(scopes, now=datetime.now(UTC), limit=limit)))
 
 
-def _unwanted(settings: ProfileSettings, query: RecallQuery) -> str:
+def _unwanted(settings: ProfileSettings, query: RecallQuery, *, fallback: bool) -> str:
+    """Return why a query is not to be analysed, nothing where it is."""
     if not settings.recall.analysis:
         return OFF
-    if query.channels and not query.channels & _CHANNELS:
-        return UNUSED
-    return "the managed memory is asked" if settings.provider.recall == "managed" else ""
+    if settings.provider.recall == "managed" and not fallback:
+        return MANAGED
+    return UNUSED if query.channels and not query.channels & _CHANNELS else ""
 
 
 def _allowed(core: Core, profile: str, settings: ProfileSettings) -> Provided[Analyst] | None:

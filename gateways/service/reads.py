@@ -80,7 +80,7 @@ async def _reading(
 async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
-    asked = await prepared(core, profile, reach, query_of(request, reach))
+    query = query_of(request, reach)
 
     def shown(opened: OpenProfile, position: int, found: _Found) -> RecallReply:
         reply = reply_of(
@@ -90,12 +90,13 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
             position=position,
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
-            analysis=asked.shown if request.explain or asked.missed else None,
+            analysis=found.asked.shown if request.explain or found.asked.missed else None,
         )
         _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"])
         return reply
 
     async def ask(opened: OpenProfile) -> RecallReply | ProfileSettings:
+        asked = await prepared(core, opened, reach, query)
         position = core.applied(opened)
         found = await core.in_thread(lambda: _search(core, opened, asked))
         return shown(opened, position, found) if isinstance(found, _Found) else found
@@ -114,6 +115,7 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
         return remote
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
+        asked = await prepared(core, opened, reach, query, fallback=True)
         position = core.applied(opened)
         fallback = await core.in_thread(lambda: _local(core, opened, asked, set_to))
         return msgspec.structs.replace(shown(opened, position, fallback), fallback=remote)
@@ -130,8 +132,9 @@ def _memories_of(reply: RecallReply) -> list[str]:
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """What the views answered, under which settings, and which views were left out, with why."""
+    """What the views were asked and answered, under which settings, and which views were left out, with why."""
 
+    asked: Prepared
     answer: RecallAnswer
     set_to: ProfileSettings
     off: dict[str, str] = {}
@@ -165,7 +168,7 @@ def _local(core: Core, opened: OpenProfile, asked: Prepared, set_to: ProfileSett
         now=datetime.now(UTC),
         settings=recall_settings(set_to),
     )
-    return _Found(found, set_to, {} if sent else {"vectors": KEPT})
+    return _Found(asked, found, set_to, {} if sent else {"vectors": KEPT})
 
 
 async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
