@@ -13,15 +13,14 @@ import structlog
 
 from domain.answers import Entry, Prose
 from domain.errors import UmbrielError
-from domain.grants import Reach
 from domain.ports import Synthesiser
 from domain.settings import DataFlow
-from gateways.service.access import Accesses
-from gateways.service.context import Core
+from gateways.service.context import Caller, Core
 from gateways.service.models import KEPT, Provided, answered
 from gateways.service.policy import Subject, passes
 from gateways.service.reads import recall
 from gateways.service.recalling import reference_of
+from gateways.service.served import HandedOut
 from umbriel.answers import Synthesis
 from umbriel.types import RecallReply, RecallRequest, RecallResult
 
@@ -38,14 +37,14 @@ _log = structlog.get_logger(__name__)
 
 
 async def recall_answered(
-    core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest
+    core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest
 ) -> RecallReply:
     """Recall, and let a language model answer from the results where the request asks for that."""
     if not request.answer:
-        return await recall(core, accesses, reach, profile, request)
+        return await recall(core, handed_out, caller, profile, request)
     if request.limit is None:
         request = msgspec.structs.replace(request, limit=core.settings.answering.room(request.thinking).results)
-    reply = await recall(core, accesses, reach, profile, request)
+    reply = await recall(core, handed_out, caller, profile, request)
     if reply.answer is not None:
         return reply
     return msgspec.structs.replace(reply, answer=await _answer(core, profile, request, reply))
