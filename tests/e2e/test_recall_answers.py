@@ -60,6 +60,7 @@ async def client(service: ServiceProcess, model: ModelServer) -> AsyncIterator[U
     """A client on a profile of its own, with a model that answers rightly when nothing else is scripted."""
     model.always(PATH, plain)
     async with await service.client(profile=f"answers-{next(_names)}") as connected:
+        await connected.settings({"recall.analysis": False})
         yield connected
     assert model.left(PATH) == 0
 
