@@ -12,7 +12,7 @@ from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
 from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
-from umbriel.answers import Length, Synthesis, Thinking
+from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 
 __all__ = [
     "decision",
@@ -93,6 +93,8 @@ def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.analysis is not None:
+        _show_analysis(reply.analysis)
     if reply.answer is not None:
         _show_answer(reply.answer)
     if not reply.results:
@@ -112,6 +114,15 @@ def show_results(title: str, results: Iterable[RecallResult]) -> None:
         for number, result in enumerate(results, start=1)
     ]
     output.table(title, ("#", "relevance", "kind", "when", "text", "found by", "id"), rows)
+
+
+def _show_analysis(analysis: QueryAnalysis) -> None:
+    if analysis.reason:
+        output.say(f"Asked in its own words only: {analysis.reason}.")
+        return
+    parts = {"keys": ", ".join(analysis.keys), "also": ", ".join(analysis.terms), "like": analysis.statement}
+    said = "; ".join(f"{name} {part}" for name, part in parts.items() if part) or "nothing beyond its words"
+    output.say(f"Looked for ({analysis.model}): {said.rstrip('.')}.")
 
 
 def _show_answer(answer: Synthesis) -> None:

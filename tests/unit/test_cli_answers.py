@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateways.cli.reads import show_recall
-from umbriel.answers import Synthesis
+from umbriel.answers import QueryAnalysis, Synthesis
 from umbriel.types import RecallReply
 
 ANSWERS = {
@@ -31,3 +31,21 @@ def test_without_an_answer_nothing_is_said_of_one(capsys: pytest.CaptureFixture[
     """Recall that was not asked for words shows none."""
     show_recall(RecallReply(results=[], position=""))
     assert "answer" not in capsys.readouterr().out.casefold()
+
+
+ANALYSES = {
+    "whole": (
+        QueryAnalysis(keys=["work place"], terms=["boss", "firm"], statement="She works there.", model="m"),
+        "Looked for (m): keys work place; also boss, firm; like She works there.",
+    ),
+    "empty": (QueryAnalysis(model="m"), "Looked for (m): nothing beyond its words."),
+    "none": (QueryAnalysis(reason="m does not answer"), "Asked in its own words only: m does not answer."),
+}
+
+
+@pytest.mark.parametrize("case", sorted(ANALYSES))
+def test_an_analysis_is_shown(capsys: pytest.CaptureFixture[str], case: str) -> None:
+    """What was looked for beyond the question's words, or why nothing was."""
+    analysis, expected = ANALYSES[case]
+    show_recall(RecallReply(results=[], position="", analysis=analysis))
+    assert expected in capsys.readouterr().out
