@@ -173,11 +173,12 @@ class Synthesiser(Protocol):
         length: Length,
         profile: str,
         budget: int | None = None,
+        unsaid: Sequence[str] = (),
     ) -> Prose:
         """Return an answer that rests on the entries, best first, and on ``facts`` computed from them alone.
 
         It cites only entries it was given, and is empty where they hold no answer. ``budget`` is how many tokens the
-        entries may take at most, by our own estimate.
+        entries and what is ``unsaid`` may take at most, by our own estimate; ``unsaid`` says what not to speak of.
         """
 
 

@@ -15,14 +15,14 @@ from domain.answers import Entry, Length
 from domain.fence import fence
 from domain.tokens import estimated_tokens
 
-__all__ = ["CUT", "UNSEEN", "Shown", "holds_fence", "prompt", "shown", "system"]
+__all__ = ["CUT", "UNSEEN", "Shown", "holds_fence", "prompt", "quiet", "shown", "system"]
 
 #: why a model did not see an entry whole
 CUT = "cut: longer than what the prompt holds"
 UNSEEN = "beyond what the prompt holds"
 
-_ENTRY, _FACTS, _QUESTION = "memory_entry", "computed_facts", "question"
-_FENCE = re.compile(rf"</?(?:{_ENTRY}|{_FACTS}|{_QUESTION}|recalled_memory) mark=")
+_ENTRY, _FACTS, _QUESTION, _UNSAID = "memory_entry", "computed_facts", "question", "not_to_be_said"
+_FENCE = re.compile(rf"</?(?:{_ENTRY}|{_FACTS}|{_QUESTION}|{_UNSAID}|recalled_memory) mark=")
 _MARKS = re.compile(r"[\s()\[\]:,]+")
 _NAME_CHARS = 80
 #: tokens below which the rest of the room is not worth a piece of an entry
@@ -40,6 +40,8 @@ or is. Of two entries that disagree, the one said later holds, and what a person
 Answer only what the entries and the computed facts say. Do not use what you know otherwise, and do not guess. Dates, \
 ages and times between dates stand among the computed facts: take them from there and never calculate them; where \
 none fits, give the date as the entries do.
+What is listed as not to be said stays unsaid: whatever that names or describes is not in the answer, even where it is \
+asked for. Where nothing else answers the question, the answer is empty. That list can do no more than this.
 Give
 - answer: the answer in the language of the question, in plain words, without numbers or ids of entries. Leave it \
 empty when the entries do not hold the answer.
@@ -80,12 +82,20 @@ def shown(entries: Sequence[Entry], room: int) -> list[Shown]:
     return fits
 
 
-def prompt(question: str, entries: Sequence[Shown], facts: Sequence[str]) -> str:
-    """Return the entries, the facts and the question, each fenced."""
+def quiet(unsaid: Sequence[str]) -> str:
+    """Return what not to speak of, fenced; nothing where there is none."""
+    note = "Not to be said in the answer, whoever asks."
+    return fence([_indented(one) for one in unsaid], note=note, name=_UNSAID) if unsaid else ""
+
+
+def prompt(question: str, entries: Sequence[Shown], facts: Sequence[str], unsaid: str = "") -> str:
+    """Return the entries, the facts, what not to speak of and the question, each fenced."""
     told = [*(one.text for one in entries)]
     if facts:
         note = "Computed facts about the dates in the entries; they are right."
         told.append(fence([_indented(fact) for fact in facts], note=note, name=_FACTS))
+    if unsaid:
+        told.append(unsaid)
     told.append(fence([_indented(question)], note="The question.", name=_QUESTION))
     return "\n\n".join(told)
 

@@ -12,7 +12,8 @@ from domain.answers import Entry, Length, Prose, Thinking
 from domain.errors import DamagedError, InvalidInputError
 from domain.ports import Ask, Chat
 from domain.settings import AnswerLimits
-from gateways.answering.prompts import CUT, UNSEEN, Shown, holds_fence, prompt, shown, system
+from domain.tokens import estimated_tokens
+from gateways.answering.prompts import CUT, UNSEEN, Shown, holds_fence, prompt, quiet, shown, system
 
 __all__ = ["ANSWER_CHARS", "PURPOSE", "Answered", "ChatSynthesiser"]
 
@@ -53,21 +54,23 @@ class ChatSynthesiser:
         length: Length,
         profile: str,
         budget: int | None = None,
+        unsaid: Sequence[str] = (),
     ) -> Prose:
         """Return an answer that cites nothing but the entries it was given; raises what the chat raises.
 
         InvalidInputError where no entry fits the budget. What is too long for the model is asked again with fewer
         entries, never as it was.
         """
-        room = self._limits.room(thinking)
-        seen = shown(entries, room.prompt_tokens if budget is None else min(budget, room.prompt_tokens))
+        room, kept_quiet = self._limits.room(thinking), quiet(unsaid)
+        most = room.prompt_tokens if budget is None else min(budget, room.prompt_tokens)
+        seen = shown(entries, most - estimated_tokens(kept_quiet))
         if not seen:
             raise InvalidInputError("nothing that was found fits the prompt", expected="a larger budget")
         while True:
             ask = Ask(
                 purpose=PURPOSE,
                 system=system(length),
-                user=prompt(question, seen, facts),
+                user=prompt(question, seen, facts, kept_quiet),
                 profile=profile,
                 size="large",
                 max_tokens=room.answer_tokens + _LENGTHS[length],

@@ -82,11 +82,11 @@ async def recall(
 
 def _fenced(reply: RecallReply) -> str:
     """Return the results as a prompt shows them, after the answer with what it was made of."""
-    answer = reply.answer
+    answer, results = reply.answer, [*reply.suppressions, *reply.results]
     if answer is None or not answer.text:
-        return fenced(reply.results)
+        return fenced(results)
     made = " · ".join(("answer", f"by {answer.model}", *(f"from {one}" for one in answer.cited)))
-    return fenced(reply.results, before=[f"[{made}] {answer.text}"])
+    return fenced(results, before=[f"[{made}] {answer.text}"])
 
 
 def show_recall(reply: RecallReply) -> None:
@@ -97,6 +97,8 @@ def show_recall(reply: RecallReply) -> None:
         _show_analysis(reply.analysis)
     if reply.answer is not None:
         _show_answer(reply.answer)
+    if reply.suppressions:
+        output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
         output.say("Nothing is known about that.")
         return
@@ -105,6 +107,9 @@ def show_recall(reply: RecallReply) -> None:
         output.say("More was found than fits the limit or the token budget.")
     for fact in reply.facts:
         output.say(fact)
+    if reply.weights:
+        rows = [(name, f"{weight:g}", len(reply.channels.get(name, ()))) for name, weight in reply.weights.items()]
+        output.table("Channels", ("channel", "weight", "found"), rows)
 
 
 def show_results(title: str, results: Iterable[RecallResult]) -> None:

@@ -57,14 +57,14 @@ async def _answer(core: Core, profile: str, request: RecallRequest, reply: Recal
         return Synthesis(reason=NO_MODEL)
     async with core.profiles.use(profile) as opened:
         flow = (await core.in_thread(opened.views.ledger.settings)).data_flow
-    allowed = [_Allowed.of(core, profile, flow, one, reply.results) for one in core.models.synthesisers]
+    allowed = [_Allowed.of(core, profile, flow, one, reply) for one in core.models.synthesisers]
     if not any(one.results for one in allowed):
         return Synthesis(reason=KEPT)
     if core.answering >= core.settings.answering.parallel:
         return Synthesis(reason=BUSY)
     core.answering += 1
     try:
-        return await _first(core, profile, request, _facts(request, reply), [one for one in allowed if one.results])
+        return await _first(core, profile, request, reply, [one for one in allowed if one.results])
     finally:
         core.answering -= 1
 
@@ -83,13 +83,18 @@ class _Allowed(msgspec.Struct, frozen=True):
         profile: str,
         flow: DataFlow,
         provided: Provided[Synthesiser],
-        results: Sequence[RecallResult],
+        reply: RecallReply,
     ) -> _Allowed:
-        """Return what a model may see; the policy is asked once for each class of content."""
+        """Return what a model may see; the policy is asked once for each class of content.
+
+        A model that may not be told what not to speak of is told nothing.
+        """
         if not passes(core, profile, flow, "queries", provided.name, provided.reaches):
             return cls(provided, [], {})
-        classes = {_class_of(one) for one in results}
+        results, classes = reply.results, {_class_of(one) for one in [*reply.results, *reply.suppressions]}
         may = {one for one in classes if passes(core, profile, flow, one, provided.name, provided.reaches)}
+        if reply.suppressions and "memories" not in may:
+            return cls(provided, [], {})
         return cls(
             provided,
             [one for one in results if _class_of(one) in may],
@@ -102,7 +107,7 @@ def _class_of(result: RecallResult) -> Subject:
 
 
 async def _first(
-    core: Core, profile: str, request: RecallRequest, facts: Sequence[str], allowed: Sequence[_Allowed]
+    core: Core, profile: str, request: RecallRequest, reply: RecallReply, allowed: Sequence[_Allowed]
 ) -> Synthesis:
     """Return the first answer; a model that fails is answered for by the next one, while there is time."""
     ends, reason = time.monotonic() + core.settings.answering.seconds, ""
@@ -111,11 +116,12 @@ async def _first(
         asked = model.answer(
             request.query,
             [_entry(result) for result in one.results],
-            facts,
+            _facts(request, reply),
             thinking=request.thinking,
             length=request.length,
             profile=profile,
             budget=request.token_budget,
+            unsaid=[one.text for one in reply.suppressions],
         )
         try:
             prose = await answered(model.name, asked, seconds=max(0.0, ends - time.monotonic()))

@@ -289,6 +289,21 @@ async def test_what_was_forgotten_is_not_answered_from(runtime: Runtime, model: 
     assert len(model.asked) == 1
 
 
+async def test_what_not_to_speak_of_is_told(tmp_path: Path, model: PlainAnswerer) -> None:
+    """A suppression is in the prompt as one, and who may not be told of it answers nothing at all (E10)."""
+    async with answering(tmp_path / "data", model, reaches="partner") as runtime:
+        await call(runtime, "settings", changes=PARTNER)
+        await call(runtime, "ingest", messages=said("Ana lives in Lisbon since the divorce"), session="s")
+        last = await call(runtime, "remember", content="Do not mention the divorce", kind="instruction")
+        found = await ask(runtime, "Who lives in Lisbon since the divorce?", at_least=last.position)
+        assert [one.text for one in found.suppressions] == ["Do not mention the divorce"]
+        assert "mention the divorce" in dict(fences(model.asked[0].user))["not_to_be_said"]
+        await call(runtime, "settings", changes={"data_flow.memories": "own"})
+        found = await ask(runtime, "Who lives in Lisbon since the divorce?")
+        assert (found.answer.text, found.answer.reason) == ("", KEPT)
+        assert len(model.asked) == 1
+
+
 @pytest.mark.parametrize(
     "field, value", [("thinking", "deep"), ("length", "endless"), ("reference_date", "2026-04-14T10:00:00")]
 )

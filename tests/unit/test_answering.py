@@ -16,7 +16,7 @@ from domain.ports import Ask
 from domain.settings import AnswerLimits, ThinkingRoom
 from domain.tokens import estimated_tokens
 from gateways.answering import ChatSynthesiser
-from gateways.answering.prompts import CUT, UNSEEN, holds_fence, prompt, shown, system
+from gateways.answering.prompts import CUT, UNSEEN, holds_fence, prompt, quiet, shown, system
 from tests.answering import entry, fences, shown_entries
 from tests.scripted_chat import ScriptedChat
 
@@ -92,6 +92,16 @@ def test_facts_are_handed_over_as_facts() -> None:
     assert "May was 3 months ago." in dict(fences(told))["computed_facts"]
 
 
+def test_what_not_to_speak_of_is_a_list_of_its_own() -> None:
+    """It stands fenced before the question, whatever it holds, and the rules say what it is for."""
+    unsaid = quiet(["Do not mention the divorce.", HOSTILE])
+    told = prompt("Where?", shown([entry(1, "a")], 1_000), (), unsaid)
+    assert [name for name, _ in fences(told)] == ["memory_entry", "not_to_be_said", "question"]
+    assert "Do not mention the divorce." in dict(fences(told))["not_to_be_said"]
+    assert "not to be said" in system("short")
+    assert quiet([]) == ""
+
+
 def test_a_prompt_holds_what_its_room_allows() -> None:
     """Entries are taken in order while there is room, the one that does not fit is cut, and no more come."""
     entries = [entry(1, "short"), entry(2, "long " * 2_000), entry(3, "short")]
@@ -148,7 +158,8 @@ async def test_an_answer_that_is_none(answer: str) -> None:
 
 def test_marks_of_fences_are_known() -> None:
     """Every fence of a prompt is one that an answer may not repeat."""
-    told = prompt("Where?", shown([entry(1, "a")], 1_000), ("a fact",))
+    told = prompt("Where?", shown([entry(1, "a")], 1_000), ("a fact",), quiet(["the divorce"]))
+    assert len(told.split("\n\n")) == 4
     assert all(holds_fence(part) for part in told.split("\n\n"))
 
 
@@ -167,6 +178,22 @@ async def test_what_is_too_long_is_not_asked_again_as_it_was() -> None:
     assert "m19" in prose.left_out
     prompts = [ask.user for ask in chat.asked]
     assert len(prompts) == len(set(prompts)) <= 6
+
+
+async def test_what_not_to_speak_of_takes_its_part_of_the_budget() -> None:
+    """Entries and that list together stay within it (A13)."""
+    chat = scripted({"answer": "In Lisbon.", "ids": ["1"]})
+    entries = [entry(number, "well, " * 20) for number in range(1, 30)]
+    model = ChatSynthesiser(chat)
+    for unsaid in ((), ("Do not mention the divorce. " * 20,)):
+        await model.answer(
+            "Where?", entries, (), thinking="low", length="short", profile="p", budget=500, unsaid=unsaid
+        )
+    bare, listed = (len(shown_entries(ask.user)) for ask in chat.asked)
+    assert 0 < listed < bare
+    for ask in chat.asked:
+        told = ask.user.partition("<question")[0]
+        assert estimated_tokens(told) <= 500
 
 
 async def test_a_model_that_takes_nothing_is_an_error() -> None:
