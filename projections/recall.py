@@ -14,6 +14,7 @@ from projections.neighbours import with_neighbours
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
+from projections.wording import wording_factor
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "recall"]
 
@@ -77,7 +78,10 @@ def _fuse(gathered: Gathered, method: Fusion, query: str, settings: RecallSettin
     author = author_factor(
         query, gathered.items.values(), other_role=settings.other_role, other_speaker=settings.other_speaker
     )
-    factors = {id_: _factor(item) * author(item) for id_, item in gathered.items.items()}
+    wording = wording_factor(
+        query, empty=settings.empty_line, impersonal=settings.impersonal_line, unfitting=settings.unfitting_line
+    )
+    factors = {id_: _factor(item) * author(item) * wording(item) for id_, item in gathered.items.items()}
     positions = {id_: item.position for id_, item in gathered.items.items()}
     return fuse(gathered.channels, method, factors=factors, positions=positions)
 
