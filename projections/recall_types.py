@@ -69,6 +69,8 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     message_neighbour: Channel = Channel(0.25)
     #: and this much where its session holds the best of what was found
     message_session: Channel = Channel(0.2)
+    #: a memory gains this part of its own evidence where a message that it was read from has all evidence
+    memory_source: Channel = Channel(0.7)
     #: what is left of a message's evidence when a question about the asker meets somebody else's words, and when a
     #: question names another speaker
     other_role: float = 0.5
@@ -102,6 +104,7 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             message_window=Channel(0.0),
             message_neighbour=Channel(0.0),
             message_session=Channel(0.0),
+            memory_source=Channel(0.0),
             other_role=1.0,
             other_speaker=1.0,
             empty_line=1.0,

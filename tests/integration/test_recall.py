@@ -97,6 +97,7 @@ def test_nothing_in_nothing_out(profile: Profile) -> None:
             "message_window": [],
             "message_neighbour": [],
             "message_session": [],
+            "memory_source": [],
         },
     )
     assert profile.embedded == []
