@@ -18,6 +18,7 @@ from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, Recal
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
 from projections.source_evidence import with_sources
+from projections.suppressing import suppressing
 from projections.wording import wording_factor
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span", "recall"]
@@ -61,11 +62,14 @@ def recall(
         _hit(one, gathered, request, weigh)
         for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
+    results = [*chosen, *_filled(views, planned, request, chosen, now)]
     return RecallAnswer(
-        results=[*chosen, *_filled(views, planned, request, chosen, now)],
+        results=results,
         position=gathered.position,
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
+        weights={name: channel.weight for name, channel in planned.channels.items()},
+        suppressions=suppressing(views, planned, request, results, now),
     )
 
 
@@ -94,10 +98,14 @@ def _weighing(gathered: Gathered, request: RecallQuery, settings: RecallSettings
         request.text, empty=settings.empty_line, impersonal=settings.impersonal_line, unfitting=settings.unfitting_line
     )
     of_one = request.contact not in {"", "*"}
+    known: dict[str, dict[str, float]] = {}
 
     def weigh(item: LiveItem) -> dict[str, float]:
-        scope = settings.agent_wide if of_one and not item.contact else 1.0
-        return {"confidence": _trust(item), "author": author(item), "wording": wording(item), "scope": scope}
+        if item.id not in known:
+            scope = settings.agent_wide if of_one and not item.contact else 1.0
+            found = {"confidence": _trust(item), "author": author(item), "wording": wording(item), "scope": scope}
+            known[item.id] = found
+        return known[item.id]
 
     return weigh
 

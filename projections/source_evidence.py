@@ -7,7 +7,7 @@ from one message those gain that match by themselves, for the others are about s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -27,15 +27,12 @@ def with_sources(planned: Plan, gathered: Gathered, method: Fusion, factor: Call
     """
     if CHANNEL not in planned.channels:
         return gathered
-    evidence = method(gathered.channels)
-    items = gathered.items
-    messages = {
-        id_: min(1.0, score * factor(items[id_])) for id_, score in evidence.items() if items[id_].kind == "message"
-    }
+    evidence, items = method(gathered.channels), gathered.items
     hits = [
         Candidate(id_, min(1.0, score) * lent)
         for id_, score in evidence.items()
-        if id_ not in messages and (lent := max((messages.get(one, 0.0) for one in items[id_].sources), default=0.0))
+        if items[id_].kind != "message"
+        and (lent := max((_lent(one, evidence, items, factor) for one in items[id_].sources), default=0.0)) > 0
     ]
     hits.sort(key=lambda hit: (-hit.score, -items[hit.id].position, hit.id))
     channels = [
@@ -43,3 +40,12 @@ def with_sources(planned: Plan, gathered: Gathered, method: Fusion, factor: Call
         for one in gathered.channels
     ]
     return msgspec.structs.replace(gathered, channels=channels)
+
+
+def _lent(
+    message: str, evidence: Mapping[str, float], items: Mapping[str, LiveItem], factor: Callable[[LiveItem], float]
+) -> float:
+    # A memory's source may be no message, and a message may not be for who asks.
+    if message not in evidence or items[message].kind != "message":
+        return 0.0
+    return min(1.0, evidence[message] * factor(items[message]))

@@ -21,9 +21,9 @@ __all__ = ["stated_share", "wording_factor"]
 _FULL = 120
 #: What a question inside of a line counts less than a statement.
 _ASKED = 0.7
-_QUESTION = re.compile(r"[^.!?\n]*\?+")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
-# (the question asks for it, a line has it)
+# (the question asks for it, a line in small letters has it)
 _TIME = (
     r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|since|recently|weeks?|weekends?|months?|years?|days?"
     r"|mon|tues?|wed|thu|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -32,7 +32,7 @@ _TIME = (
 )
 _NUMBER = r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|couple|few|several|hundred|thousand)\b"
 _ASKED_FOR = tuple(
-    (re.compile(question, re.IGNORECASE), re.compile(line, re.IGNORECASE))
+    (re.compile(question, re.IGNORECASE), re.compile(line))
     for question, line in (
         (r"\b(?:when|(?:what|which) (?:date|day|time|year|month)|how long)\b", _TIME),
         (r"\bhow (?:many|much|often|long|old)\b", _NUMBER),
@@ -44,7 +44,7 @@ def stated_share(text: str) -> float:
     """Return how much a line says, in [0, 1]: its characters against those of a full line, questions counted less."""
     if len(text) * (1 - _ASKED) >= _FULL:
         return 1.0
-    asked = len(text) - len(_QUESTION.sub("", text).strip())
+    asked = sum(len(one) for one in _SENTENCE.findall(text) if "?" in one) if "?" in text else 0
     return min(1.0, (len(text) - _ASKED * asked) / _FULL)
 
 
@@ -61,7 +61,7 @@ def wording_factor(query: str, *, empty: float, impersonal: float, unfitting: fl
             return 1.0
         fits = 1.0
         for line in needed:
-            fits *= 1.0 if line.search(item.text) else unfitting
+            fits *= 1.0 if line.search(item.text.lower()) else unfitting
         if not item.name:
             return fits
         personal = 1.0 if FIRST_PERSON.search(item.text) else impersonal
