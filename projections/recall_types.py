@@ -166,7 +166,8 @@ class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
 class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Results best first, the lowest position of the views used, and the ids each channel contributed.
 
-    ``weights`` are what each channel that was asked counted with. ``suppressions`` are instructions not to speak of something that the question or a result is about.
+    ``weights`` are what each channel that was asked counted with. ``suppressions`` are instructions not to speak of
+    something that the question or a result is about.
     """
 
     results: list[RecallHit]
