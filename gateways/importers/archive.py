@@ -60,16 +60,13 @@ class Blob(msgspec.Struct, frozen=True):
 def blobs(path: Path) -> list[Blob]:
     """Return the files at a path in the order of their names; of a folder or an archive, those that hold text.
 
-    Raises InvalidInputError where nothing can be read, or an archive is too large once it is unpacked.
+    Raises InvalidInputError where an archive is too large once it is unpacked, OSError and zipfile.BadZipFile.
     """
-    try:
-        if path.is_dir():
-            return [_file(file, file.relative_to(path).as_posix(), f"{path}/") for file in _walk(path)]
-        with path.open("rb") as stream:
-            packed = stream.read(4) == b"PK\x03\x04"
-        return _members(path) if packed else [_file(path, path.name)]
-    except OSError as error:
-        raise InvalidInputError(f"cannot read {path}", expected="a readable file", found=str(error)) from error
+    if path.is_dir():
+        return [_file(file, file.relative_to(path).as_posix(), f"{path}/") for file in _walk(path)]
+    with path.open("rb") as stream:
+        packed = stream.read(4) == b"PK\x03\x04"
+    return _members(path) if packed else [_file(path, path.name)]
 
 
 def _walk(path: Path) -> list[Path]:
@@ -81,12 +78,9 @@ def _file(path: Path, name: str, folder: str = "") -> Blob:
 
 
 def _members(path: Path) -> list[Blob]:
-    try:
-        # Open for as long as anything of it may be read; it closes with the last of its members.
-        archive = zipfile.ZipFile(path)
-        found = archive.infolist()
-    except (zipfile.BadZipFile, ValueError) as error:
-        raise InvalidInputError(f"{path}: a broken archive", expected="a zip archive", found=str(error)) from error
+    # Open for as long as anything of it may be read; it closes with the last of its members.
+    archive = zipfile.ZipFile(path)
+    found = archive.infolist()
     if len(found) > MAX_ENTRIES:
         raise InvalidInputError(
             f"{path}: too many files", expected=f"at most {MAX_ENTRIES:,} files", found=f"{len(found):,}"

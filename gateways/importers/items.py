@@ -61,13 +61,13 @@ def _by_element(blob: Blob, text: TextIO) -> Iterator[Item]:
         return
     window = _Window(text, head)
     try:
-        yield from enumerated(window)
+        yield from _elements(window)
     except JSONDecodeError:
         _whole(blob)  # knows the line
         raise
 
 
-def enumerated(window: _Window) -> Iterator[Item]:
+def _elements(window: _Window) -> Iterator[Item]:
     """Yield the elements of a list. Raises JSONDecodeError where it is not JSON."""
     window.pass_over("[")
     if window.peek() == "]":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -36,12 +37,24 @@ def read_export(path: Path, hints: Hints = shapes.NO_HINTS) -> Imported:
     read again when they are asked for. Raises InvalidInputError naming file, line or place, what was expected and
     what was found.
     """
-    found = blobs(path)
-    if slack_export.is_slack(found):
-        return _stock(path, shapes.SLACK, lambda: _slack(path, found, hints), hints)
-    if len(found) == 1 and not path.is_dir():
-        return _file(path, found[0], hints)
-    return _folder(path, found, hints)
+    with _reading(path):
+        found = blobs(path)
+        if slack_export.is_slack(found):
+            return _stock(path, shapes.SLACK, lambda: _slack(path, found, hints), hints)
+        if [blob.label for blob in found] == [str(path)]:
+            return _file(path, found[0], hints)
+        return _folder(path, found, hints)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Tell what goes wrong with a file as such as an error of the input."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise InvalidInputError(f"{path}: a broken archive", expected="a zip archive", found=str(error)) from error
+    except OSError as error:
+        raise InvalidInputError(f"cannot read {path}", expected="a readable file", found=str(error)) from error
 
 
 def _file(path: Path, blob: Blob, hints: Hints) -> Imported:
@@ -67,14 +80,7 @@ def _stock(path: Path, shape: str, read: Callable[[], Iterator[Conversation]], h
         raise InvalidInputError(
             f"{path}: who is the user is known", expected="--me for a chat among people", found=f"{shape} and --me"
         )
-    try:
-        imported = taken_stock(shape, read)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InvalidInputError(f"{path}: a broken archive", expected="a zip archive", found=str(error)) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path}: not UTF-8", expected="UTF-8 text", found=str(error)) from error
-    except OSError as error:
-        raise InvalidInputError(f"cannot read {path}", expected="a readable file", found=str(error)) from error
+    imported = taken_stock(shape, read)
     if not imported.messages:
         raise InvalidInputError(f"{path}: no messages", expected=f"one of {shapes.KNOWN}", found="none with text")
     return imported

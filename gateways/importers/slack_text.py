@@ -9,7 +9,7 @@ import msgspec
 
 __all__ = ["Names", "plain"]
 
-_MARK = re.compile(r"<([^<>\n]+)>")
+_MARK = re.compile(r"<([^<>\s][^<>\n]*)>")
 _ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 

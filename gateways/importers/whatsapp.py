@@ -64,7 +64,7 @@ def order_of(headers: Iterable[tuple[int, Header]], given: str) -> Order:
             last[order] = day
         if not fits:
             raise BadValueError("dates in no order", expected=_expected(given), found=_shown(header), path=(line,))
-        told_apart = told_apart or len(set(days.values())) > 1
+        told_apart = told_apart or len({days[order] for order in fits}) > 1
     forwards = [order for order in ORDERS if order in fits and not turned.get(order)]
     found = forwards if len(forwards) == 1 else [order for order in ORDERS if order in fits]
     if len(found) > 1 and told_apart:
