@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -24,9 +24,13 @@ _MESSAGE = frozenset({"message"})
 _CHANNELS = (
     "key",
     "vector",
+    "hyde_vector",
     "keyword",
+    "terms",
     "message_vector",
+    "message_hyde_vector",
     "message_keyword",
+    "message_terms",
     "message_window",
     "message_neighbour",
     "message_session",
@@ -34,8 +38,12 @@ _CHANNELS = (
 _SCALES = {
     "vector": "vector",
     "message_vector": "vector",
+    "hyde_vector": "hyde",
+    "message_hyde_vector": "hyde",
     "keyword": "keyword",
     "message_keyword": "keyword",
+    "terms": "terms",
+    "message_terms": "terms",
     "message_window": "window",
 }
 # What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
@@ -129,7 +137,9 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
-        if (channel := getattr(settings, name)).weight > 0 and _has_subject(name, kinds, scope)
+        if (channel := getattr(settings, name)).weight > 0
+        and _has_subject(name, kinds, scope)
+        and _has_words(name, request)
     }
     keys = _keys(ledger, request, scope, kinds & _MEMORY_KINDS, channels["key"].depth, now) if "key" in channels else []
     return Plan(scope, kinds, channels, keys)
@@ -143,8 +153,15 @@ def _check(asked: frozenset[str], known: frozenset[str], what: str) -> None:
 def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
     if channel.startswith("message"):
         return "message" in kinds and scope.messages != frozenset()
-    searched = _MEMORY_KINDS - {"task"} if channel == "vector" else _MEMORY_KINDS
+    searched = _MEMORY_KINDS - {"task"} if "vector" in channel else _MEMORY_KINDS
     return bool(kinds & searched)
+
+
+def _has_words(channel: str, request: RecallQuery) -> bool:
+    """Whether there is something to ask the channels that only an analysis of the query has words for."""
+    if "hyde" in channel:
+        return bool(request.statement)
+    return bool(request.terms) or "terms" not in channel
 
 
 def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scope:
@@ -194,7 +211,7 @@ class _Search:
 def gather(views: Views, planned: Plan, request: RecallQuery, embed: Embed, now: datetime) -> Gathered:
     """Search every planned channel and keep what is live and in scope, all seen in one ledger snapshot."""
     position = min(views.vectors.position, views.keywords.position)
-    searches = _searches(views, planned, request.text, embed)
+    searches = _searches(views, planned, request, embed)
     while True:
         ids = dict.fromkeys(hit.id for hits in (planned.keys, *(s.hits for s in searches)) for hit in hits)
         seen = views.ledger.live(list(ids), now, linked=planned.scope.linked)
@@ -226,19 +243,21 @@ def fill(
     ]
 
 
-def _searches(views: Views, planned: Plan, text: str, embed: Embed) -> list[_Search]:
-    vector = embed(text) if any("vector" in name for name in planned.channels) and views.vectors.count else None
+def _searches(views: Views, planned: Plan, request: RecallQuery, embed: Embed) -> list[_Search]:
     searches = []
+    embedded = cache(embed)
     for name, channel in planned.channels.items():
         messages = name.startswith("message")
         kinds = _MESSAGE if messages else planned.kinds & _MEMORY_KINDS
         scopes = planned.scope.messages if messages else planned.scope.memories
-        if "vector" in name and vector is not None:
+        if "vector" in name and views.vectors.count:
+            vector = embedded(request.statement if "hyde" in name else request.text)
             searches.append(_Search(name, channel.depth, _searching(views.vectors, vector, kinds, scopes)))
-        elif "keyword" in name and views.keywords.count:
+        elif ("keyword" in name or "terms" in name) and views.keywords.count:
+            text = " ".join(request.terms) if "terms" in name else request.text
             searches.append(_Search(name, channel.depth, _searching(views.keywords, text, kinds, scopes)))
         elif "window" in name and views.keywords.count:
-            windows = partial(_windows, views.keywords, text, scopes)
+            windows = partial(_windows, views.keywords, request.text, scopes)
             searches.append(_Search(name, channel.depth, windows))
     return searches
 

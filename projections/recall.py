@@ -32,7 +32,7 @@ def recall(
 ) -> RecallAnswer:
     """Return what answers the query, best first; expiry is judged at ``now``.
 
-    ``embed_query`` is called at most once, and only when a vector channel has anything to search. Raises
+    ``embed_query`` is called at most once a text, and only when a vector channel has anything to search. Raises
     InvalidInputError for a channel or kind that does not exist.
     """
     planned = plan(views.ledger, request, settings, now)
@@ -102,6 +102,8 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
             return vector_relevance(score)
         case "message_window" | "message_neighbour" | "message_session":
             return 0.0  # what stands beside an answer is not shown to be one
+        case "hyde_vector" | "message_hyde_vector" | "terms" | "message_terms":
+            return 0.0  # like a guess at the answer is not like the question
         case "key":
             return score * matched_share(request.text, item.key)
         case _:

@@ -29,8 +29,14 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     scale_depth: int = 100
     key: Channel = Channel(0.75)
     vector: Channel = Channel(0.5)
+    #: vectors like the statement that an analysis of the query expects as its answer
+    hyde_vector: Channel = Channel(0.25)
     keyword: Channel = Channel(0.5)
+    #: full text of the terms that an analysis of the query adds
+    terms: Channel = Channel(0.15)
     message_vector: Channel = Channel(0.2)
+    message_hyde_vector: Channel = Channel(0.1)
+    message_terms: Channel = Channel(0.06)
     message_keyword: Channel = Channel(0.2)
     #: a message with the one before and the one after it as one text
     message_window: Channel = Channel(0.17)
@@ -52,8 +58,12 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             fusion="reciprocal_rank",
             key=Channel(1.5),
             vector=Channel(1.0),
+            hyde_vector=Channel(1.0),
             keyword=Channel(1.0, 15),
+            terms=Channel(1.0, 15),
             message_vector=Channel(0.5),
+            message_hyde_vector=Channel(0.5),
+            message_terms=Channel(0.5, 15),
             message_keyword=Channel(0.5, 15),
             message_window=Channel(0.0),
             message_neighbour=Channel(0.0),
@@ -67,7 +77,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A question. ``contact`` empty is agent-wide and contactless sessions, ``*`` is everything.
 
     Empty ``kinds`` and ``channels`` mean all of them; ``message`` is a kind. ``keys`` are topic keys that an analysis
-    of the query named. ``min_score`` is compared with the absolute relevance.
+    of the query named, ``terms`` words that it adds to full text, ``statement`` what it expects as an answer
+    (HyDE: Gao et al., ACL 2023). ``min_score`` is compared with the absolute relevance.
     """
 
     text: str
@@ -75,6 +86,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     kinds: frozenset[str] = frozenset()
     channels: frozenset[str] = frozenset()
     keys: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    statement: str = ""
     limit: int = 10
     min_score: float = 0.0
     #: contacts that may be heard beside the one asked for when they are linked with it; None is all of them

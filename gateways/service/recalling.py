@@ -17,7 +17,10 @@ __all__ = ["fitting", "query_of", "reply_of"]
 #: Characters a token stands for; the estimate by content comes with the context call.
 _CHARS_PER_TOKEN = 3.5
 #: The channels that ask each index.
-_ASKS = {"vectors": ("vector", "message_vector"), "keywords": ("keyword", "message_keyword", "message_window")}
+_ASKS = {
+    "vectors": ("vector", "hyde_vector", "message_vector", "message_hyde_vector"),
+    "keywords": ("keyword", "terms", "message_keyword", "message_terms", "message_window"),
+}
 _MEMORIES = frozenset({"fact", "event", "instruction", "task"})
 
 

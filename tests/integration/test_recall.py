@@ -321,3 +321,21 @@ def test_the_lowest_position_is_told(profile: Profile) -> None:
     profile.state("blue too", BLUE)
     profile.feed(indexes=False)
     assert profile.ask("blue").position == behind
+
+
+def test_what_an_analysis_expects_as_the_answer_is_looked_for_as_well(profile: Profile) -> None:
+    """A statement and added terms find what the question's own words and direction do not, each by its own channel."""
+    like_the_answer = profile.state("Ana rents a flat in Porto", RED)
+    by_a_synonym = profile.state("The employer is Acme", OFF)
+    profile.feed()
+
+    def embed(text: str) -> bytes:
+        return RED if text == "Ana lives in Porto" else BLUE
+
+    plain = recall(profile, RecallQuery(text="xyzzy"), embed_query=embed, now=NOW, settings=RecallSettings())
+    asked = RecallQuery(text="xyzzy", terms=("employer",), statement="Ana lives in Porto")
+    found = recall(profile, asked, embed_query=embed, now=NOW, settings=RecallSettings())
+    assert {"hyde_vector", "terms"}.isdisjoint(plain.channels)
+    assert found.channels["hyde_vector"][0] == like_the_answer
+    assert found.channels["terms"] == [by_a_synonym]
+    assert found.results[0].item.id == like_the_answer
