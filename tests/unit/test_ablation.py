@@ -106,7 +106,7 @@ def test_settings_are_read_as_the_command_line_reads_them(text: str, expected: d
 @pytest.mark.parametrize("text", ["", "a", "=1", "recall.fusion=classic,b", "a=1", "recall.message_share=much"])
 def test_what_is_no_setting_is_refused(text: str) -> None:
     """Before anything is loaded."""
-    with pytest.raises((InvalidInputError, Refused), match="setting|cannot have that value"):
+    with pytest.raises((InvalidInputError, Refused), match=r"setting|cannot have that value"):
         parse_settings(text)
 
 
