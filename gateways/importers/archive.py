@@ -18,6 +18,8 @@ __all__ = ["MAX_ARCHIVE_BYTES", "MAX_ENTRIES", "Blob", "blobs"]
 MAX_ARCHIVE_BYTES = 2 * 1024**3
 #: Most files in an archive.
 MAX_ENTRIES = 200_000
+#: How much of a file is looked at to tell what it is.
+_HEAD_BYTES = 1 << 16
 _READ = frozenset({"json", "jsonl", "ndjson", "txt"})
 
 
@@ -45,6 +47,12 @@ class Blob(msgspec.Struct, frozen=True):
         with self.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n") as text:
             for line in text:
                 yield line.removesuffix("\n").removesuffix("\r")
+
+    def head(self) -> list[str]:
+        """Return the lines at its beginning that say anything; the last may be cut, and what is no UTF-8 is marked."""
+        with self.open() as stream:
+            text = stream.read(_HEAD_BYTES).decode("utf-8-sig", errors="replace")
+        return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
 
     @property
     def suffix(self) -> str:

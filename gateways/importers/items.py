@@ -25,9 +25,12 @@ def is_by_line(blob: Blob) -> bool:
     """Return whether a file is JSON Lines: by its name, or for its first line is an object and more follows."""
     if blob.suffix in _LINES:
         return True
+    if not "".join(blob.head()[:1]).lstrip().startswith("{"):
+        return False
     lines = (line for line in blob.lines() if line.strip())
+    first = next(lines, "")
     try:
-        return isinstance(json.loads(next(lines, "")), dict) and next(lines, None) is not None
+        return next(lines, None) is not None and isinstance(json.loads(first), dict)
     except JSONDecodeError:
         return False
 

@@ -6,7 +6,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 from domain.errors import InvalidInputError
@@ -148,7 +147,7 @@ def _slack(path: Path, found: list[Blob], hints: Hints) -> Iterator[Conversation
 
 
 def _is_text(blob: Blob) -> bool:
-    return any(is_whatsapp(line) for line in islice(filter(str.strip, blob.lines()), _HEAD))
+    return any(map(is_whatsapp, blob.head()[:_HEAD]))
 
 
 def _begins_like_json(blob: Blob) -> bool:
@@ -156,7 +155,7 @@ def _begins_like_json(blob: Blob) -> bool:
 
 
 def _line(blob: Blob) -> str:
-    return next((line.strip()[:40] for line in blob.lines() if line.strip()), "")
+    return "".join(blob.head()[:1]).strip()[:40]
 
 
 def _unknown(blob: Blob, found: str) -> InvalidInputError:

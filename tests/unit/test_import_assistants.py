@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+import zipfile
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
@@ -230,6 +232,23 @@ def test_calls_are_skipped_and_what_tools_answered_is_the_tools(
     talk = [("user", "How warm is it?"), ("tool", "21 degrees"), ("assistant", "Warm.")]
     assert [[(one.role, one.content) for one in talk.messages] for talk in found] == [talk] * found.conversations
     assert found.skipped == skipped
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_export_of_any_length_takes_little_memory(tmp_path: Path, *, packed: bool) -> None:
+    """Of a list that is one line of many megabytes no more is held than its largest conversation needs."""
+    long = {**CLAUDE, "chat_messages": [{"uuid": "m", "sender": "human", "text": "boats " * 10_000}]}
+    path = write(tmp_path, [long] * 200)
+    if packed:
+        with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(path, "conversations.json")
+        path = tmp_path / "export.zip"
+    tracemalloc.start()
+    try:
+        assert read_export(path).messages == 200 * 2
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000 < (tmp_path / "conversations.json").stat().st_size
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_list_is_read_piece_by_piece(tmp_path: Path) -> None:
