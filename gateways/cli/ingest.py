@@ -79,6 +79,12 @@ def _read(
     date_order: Annotated[
         str, typer.Option("--date-order", metavar="|".join(ORDERS), help="How a WhatsApp chat writes its dates.")
     ] = "",
+    skip_broken: Annotated[
+        bool,
+        typer.Option(
+            "--skip-broken", help="Leave out broken conversations of ChatGPT, Claude and Telegram, and name them."
+        ),
+    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Return only when every channel finds what was recorded.")
     ] = True,
@@ -86,7 +92,7 @@ def _read(
     """Read the file and check it whole, before any service is asked."""
     if date_order not in ("", *ORDERS):
         raise InvalidInputError("no order of dates", expected=" or ".join(ORDERS), found=ascii(date_order)[:40])
-    found = read_export(file, Hints(me=me, date_order=date_order, chat=name))
+    found = read_export(file, Hints(me=me, date_order=date_order, chat=name, skip_broken=skip_broken))
     if name and found.nameless != 1 and found.shape != WHATSAPP:
         raise InvalidInputError(
             "--session names one conversation",

@@ -8,18 +8,22 @@ from itertools import groupby
 
 import msgspec
 
-from gateways.importers.conversation import BadValueError, Conversation, one_line, split_long
+from gateways.importers.conversation import BadValueError, Conversation, one_line, place_of, split_long
 from umbriel import Message
 
-__all__ = ["Entry", "Hints", "Speakers", "by_day", "gathered"]
+__all__ = ["Entry", "Hints", "Speakers", "by_day", "gathered", "whole"]
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file cannot say: which person is the user, the order of day and month, and the chat's name."""
+    """What the file cannot say: which person is the user, the order of day and month, and the chat's name.
+
+    ``skip_broken``: a conversation that cannot be read is left out as a whole and named, and the others are read.
+    """
 
     me: str = ""
     date_order: str = ""
     chat: str = ""
+    skip_broken: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +65,20 @@ def by_day(entries: Iterable[Entry], name: Callable[[str], str], *, channel: str
     """
     for day, group in groupby(entries, key=lambda entry: entry.day):
         yield gathered(group, session=name(day), channel=channel)
+
+
+def whole(conversations: Iterator[Conversation], place: tuple[int | str, ...], hints: Hints) -> Iterator[Conversation]:
+    """Yield what is read at a place of the file, or nothing of it where something in it is broken.
+
+    Raises BadValueError with the whole path, unless what is broken is to be skipped.
+    """
+    try:
+        yield from list(conversations) if hints.skip_broken else conversations
+    except BadValueError as error:
+        located = error.under(*place)
+        if not hints.skip_broken:
+            raise located from error
+        yield Conversation(messages=[], skipped={f"broken: {located.message} in {place_of(located.path)}": 1})
 
 
 class Speakers:

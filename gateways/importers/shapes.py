@@ -10,7 +10,7 @@ from gateways.importers import beam, chat, chatgpt, claude, locomo, longmemeval,
 from gateways.importers.archive import Blob
 from gateways.importers.blocks import is_step
 from gateways.importers.conversation import BadValueError, Conversation, shape_of
-from gateways.importers.entries import Hints, Speakers
+from gateways.importers.entries import Hints, Speakers, whole
 
 __all__ = [
     "AMONG_PEOPLE",
@@ -62,19 +62,21 @@ def _one_by_one(
 
     def read_all(items: Items, hints: Hints) -> Iterator[Conversation]:
         for where, item in items:
-            if not fits(item) or not isinstance(item, dict):
-                raise BadValueError(f"not {what}", expected=what, found=shape_of(item), path=where)
-            try:
-                yield from read(item, hints)
-            except BadValueError as error:
-                raise error.under(*where) from error
+            yield from whole(_one(item, hints), where, hints)
+
+    def _one(item: object, hints: Hints) -> Iterator[Conversation]:
+        if not fits(item) or not isinstance(item, dict):
+            raise BadValueError(f"not {what}", expected=what, found=shape_of(item))
+        yield from read(item, hints)
 
     return read_all
 
 
 def _telegram(items: Items, hints: Hints) -> Iterator[Conversation]:
     speakers = Speakers(hints.me)
-    read = _one_by_one("a Telegram export", telegram.is_telegram, lambda value, _: telegram.read_chats(value, speakers))
+    read = _one_by_one(
+        "a Telegram export", telegram.is_telegram, lambda value, hints: telegram.read_chats(value, hints, speakers)
+    )
     yield from read(items, hints)
     speakers.check()
 

@@ -16,7 +16,7 @@ from gateways.importers.conversation import (
     session_name,
     shape_of,
 )
-from gateways.importers.entries import Entry, Speakers, by_day
+from gateways.importers.entries import Entry, Hints, Speakers, by_day, whole
 from umbriel import Message
 
 __all__ = ["is_telegram", "read_chats"]
@@ -41,19 +41,13 @@ def _is_chat(value: _Fields) -> bool:
     return all(isinstance(one, Mapping) and "role" not in one and "type" in one for one in messages[:1])
 
 
-def read_chats(value: _Fields, speakers: Speakers) -> Iterator[Conversation]:
+def read_chats(value: _Fields, hints: Hints, speakers: Speakers) -> Iterator[Conversation]:
     """Yield a conversation for each chat and day; messages keep their ids."""
     if _is_chat(value):
         yield from _chat(value, speakers)
     for name in _LISTS:
         for index, chat in enumerate(_listed(value, name)):
-            place = (name, "list", index)
-            if not isinstance(chat, Mapping) or not isinstance(chat.get("messages"), list):
-                raise BadValueError("not a chat", expected="an object with messages", found=shape_of(chat), path=place)
-            try:
-                yield from _chat(chat, speakers)
-            except BadValueError as error:
-                raise error.under(*place) from error
+            yield from whole(_chat(chat, speakers), (name, "list", index), hints)
 
 
 def _listed(value: _Fields, name: str) -> list[object]:
@@ -62,7 +56,9 @@ def _listed(value: _Fields, name: str) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def _chat(chat: _Fields, speakers: Speakers) -> Iterator[Conversation]:
+def _chat(chat: object, speakers: Speakers) -> Iterator[Conversation]:
+    if not isinstance(chat, Mapping) or not isinstance(chat.get("messages"), list):
+        raise BadValueError("not a chat", expected="an object with messages", found=shape_of(chat))
     identity = as_name(chat.get("id"), field="id")
     title = one_line(str(chat.get("name") or ""))
     bot = title if chat.get("type") == _BOT else ""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from domain.errors import InvalidInputError
-from gateways.importers import Conversation, read_conversations, read_export
+from gateways.importers import Conversation, Hints, read_conversations, read_export
 from umbriel import Message
 
 AT = 1714557600.0
@@ -130,6 +130,16 @@ def test_a_broken_conversation_is_told_its_place(tmp_path: Path, path: str, valu
     """The first conversation is sound, and yet nothing is taken: the error names the place in the second."""
     with pytest.raises(InvalidInputError, match=complaint):
         read_export(write(tmp_path, [BOATS, broken(path, value)]))
+
+
+def test_a_broken_conversation_can_be_left_out_as_a_whole(tmp_path: Path) -> None:
+    """Nothing of it is read, also not what stood before the broken place; it is named among what is skipped."""
+    found = read_export(write(tmp_path, [broken("mapping/e/message", 7), BOATS]), Hints(skip_broken=True))
+    assert [one.session for one in found] == ["c-1"]
+    assert found.messages == 3
+    assert found.skipped["broken: not a message in [0].mapping.e.message"] == 1
+    with pytest.raises(InvalidInputError, match="no messages"):
+        read_export(write(tmp_path, [broken("mapping/e/message", 7)]), Hints(skip_broken=True))
 
 
 CLAUDE = {

@@ -187,6 +187,15 @@ def test_a_broken_telegram_message_is_told_its_place(tmp_path: Path, message: ob
         read_export(path)
 
 
+def test_a_broken_chat_of_an_account_can_be_left_out(tmp_path: Path) -> None:
+    """The other chats are read, and it is named."""
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"chats": {"list": [{**TELEGRAM, "messages": [*TELEGRAM["messages"], 7]}, TELEGRAM]}}))
+    found = read_export(path, Hints(skip_broken=True))
+    assert found.messages == 2
+    assert found.skipped["broken: not a message in chats.list[0].messages[4]"] == 1
+
+
 def test_me_is_the_user_and_everybody_else_the_other_side(tmp_path: Path) -> None:
     """Without --me nobody's words count less; with it the others are the assistant's side, by name."""
     path = folder(tmp_path, SLACK)
