@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from math import prod
@@ -45,7 +45,9 @@ def recall(
     gathered = with_neighbours(views, planned, gathered, method, now)
     gathered = with_sessions(planned, gathered, method)
     weigh = _weighing(gathered, request, settings)
-    fused = _distinct(_fuse(gathered, method, weigh), gathered)
+    fused: Iterable[Fused] = _fuse(gathered, method, weigh)
+    if request.distinct:
+        fused = _distinct(fused, gathered)
     relevant = (
         one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
     )
@@ -94,8 +96,8 @@ def _weighing(gathered: Gathered, request: RecallQuery, settings: RecallSettings
     return weigh
 
 
-def _distinct(fused: Sequence[Fused], gathered: Gathered) -> Iterator[Fused]:
-    """Yield memories, and the best of the messages by one speaker that say the same: a limit is for different things."""
+def _distinct(fused: Iterable[Fused], gathered: Gathered) -> Iterator[Fused]:
+    """Yield memories, and of messages by one speaker that say the same the best: a limit is for different things."""
     said: set[tuple[str, ...]] = set()
     for one in fused:
         item = gathered.items[one.id]
