@@ -25,7 +25,7 @@ _Fields = Mapping[str, object]
 _TEXTS = ("text", "multimodal_text")
 _REASONING = ("thoughts", "reasoning_recap")
 # The page's own marks of where a source was shown, in characters of private use.
-_CITATION = re.compile("\ue200[^\ue201]*\ue201")
+_CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201")
 
 
 def is_chatgpt(value: object) -> bool:

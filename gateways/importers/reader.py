@@ -58,6 +58,8 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _file(path: Path, blob: Blob, hints: Hints) -> Imported:
     read = _readable(blob)
+    if read is None:
+        raise InvalidInputError(f"{path}: no messages", expected=f"one of {shapes.KNOWN}", found="an empty list")
     return _stock(path, read.name, lambda: read.conversations(hints), hints)
 
 
@@ -105,8 +107,8 @@ class _Readable:
             raise
 
 
-def _readable(blob: Blob) -> _Readable:
-    """Return how a file is read. Raises InvalidInputError for one of no known shape."""
+def _readable(blob: Blob) -> _Readable | None:
+    """Return how a file is read, None for an empty list. Raises InvalidInputError for one of no known shape."""
     try:
         if _is_text(blob):
             return _Readable(blob, shapes.WHATSAPP, lambda hints: shapes.read_text(blob, hints), lines=True)
@@ -120,7 +122,7 @@ def _readable(blob: Blob) -> _Readable:
             raise
         raise _unknown(blob, f"{_line(blob)!a}") from None
     if first is None:
-        raise InvalidInputError(f"{blob.label}: no messages", expected=f"one of {shapes.KNOWN}", found="an empty list")
+        return None
     shape = shapes.shape_of_item(first[1])
     return _Readable(
         blob, shape.name, lambda hints: shape.read(read_items(blob, by_line=by_line), hints), lines=by_line
@@ -128,12 +130,17 @@ def _readable(blob: Blob) -> _Readable:
 
 
 def _export_in(blob: Blob) -> _Readable | None:
-    """Return how a file of a folder is read, None when it is no export: folders hold other files too."""
+    """Return how a file of a folder is read, None when it is no export: folders hold other files too.
+
+    JSON that cannot be read may be a part of the export, and is an error.
+    """
     try:
         read = _readable(blob)
     except InvalidInputError:
+        if blob.suffix in shapes.JSON_NAMES:
+            raise
         return None
-    return read if read.name in shapes.EXPORTS else None
+    return read if read is not None and read.name in shapes.EXPORTS else None
 
 
 def _slack(path: Path, found: list[Blob], hints: Hints) -> Iterator[Conversation]:

@@ -30,7 +30,9 @@ _FORMS: dict[Form, re.Pattern[str]] = {
 }
 _SPEAKER = re.compile(r"(?P<name>[^:\n]{1,200}?):(?: |\Z)(?P<text>.*)", re.DOTALL)
 _DIRECTION = re.compile(f"[{_MARKS}]")
-_EDITED = re.compile(f"[ {_MARKS}]*<This message was edited>[{_MARKS}]*\\Z")
+_EDITED = re.compile(f"<This message was edited>[{_MARKS}]*\\Z")
+_QUOTES = frozenset('"“”„«»')
+_SENTENCE_WORDS = 5
 # What stands in place of a picture, in the languages of the apps that we have seen.
 _OMITTED = re.compile(
     r"<(?:[^<>\n]{0,30}[ :])?(?:omitted|omitido|omitida|omitidos|omis|omise|omesso|omessi|weggelaten|weggelassen"
@@ -92,7 +94,7 @@ def header_of(line: str, form: Form) -> Header | None:
         return None
     first, second, third = map(int, re.split(r"[./-]", match["date"]))
     said = _SPEAKER.fullmatch(match["rest"])
-    name = " ".join(without_marks(said["name"]).removeprefix("~").split()) if said else ""
+    name = _name(said["name"]) if said else ""
     text = said["text"] if said and name else match["rest"]
     return Header(numbers=Numbers(first, second, third), clock=clock, name=name, text=text)
 
@@ -113,6 +115,12 @@ def aside_of(header: Header, text: str) -> tuple[str, str]:
         return plain, "deleted"
     # The app marks its own words in a chat as running from left to right, also where it names a person before.
     return plain, "system" if text.startswith("\u200e") and "attached" not in plain else ""
+
+
+def _name(text: str) -> str:
+    """Return a speaker's name, empty for a line of the app's own that quotes a colon: a new subject of a group."""
+    words = without_marks(text).removeprefix("~").split()
+    return "" if len(words) >= _SENTENCE_WORDS and not _QUOTES.isdisjoint(text) else " ".join(words)
 
 
 def _clock(match: re.Match[str]) -> time | None:

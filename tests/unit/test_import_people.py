@@ -215,9 +215,17 @@ CLAUDE = [{"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text
 
 def test_an_archive_is_read_for_the_exports_in_it(tmp_path: Path) -> None:
     """Other files beside them are left alone, and what a Mac adds is not looked at."""
-    files = {"data/users.json": [{"uuid": "u"}], "data/conversations.json": CLAUDE, "__MACOSX/._a.json": "\x00"}
+    files = {
+        "data/users.json": [{"uuid": "u"}],
+        "data/conversations.json": CLAUDE,
+        "data/feedback.json": [],
+        "data/notes.txt": "Hello",
+        "__MACOSX/._a.json": "\x00",
+    }
     found = read_export(zipped(tmp_path, files))
     assert (found.shape, found.messages) == ("Claude", 1)
+    with pytest.raises(InvalidInputError, match=r"data/more\.json, line 1: not JSON"):
+        read_export(zipped(tmp_path, {**files, "data/more.json": "[{"}))
     with pytest.raises(InvalidInputError, match="no export that is known"):
         read_export(zipped(tmp_path, {"a.json": [1], "b.csv": "x"}))
     with pytest.raises(InvalidInputError, match="several kinds of export") as caught:

@@ -97,6 +97,24 @@ def test_lines_of_many_regions(tmp_path: Path, line: str, at: str) -> None:
     assert (found.messages[0].name, found.messages[0].content) == ("Mara", "x")
 
 
+@pytest.mark.parametrize(
+    "rest, name",
+    [
+        ("Mara: x: y", "Mara"),
+        ("Mara:", "Mara"),
+        ("Mara changed the subject", ""),
+        ('Mara changed the subject from "a" to "b: c"', ""),
+        ('Jon "Jo" Berg: x', 'Jon "Jo" Berg'),
+        ("see https://example.org", ""),
+    ],
+)
+def test_who_says_it_stands_before_the_first_colon(rest: str, name: str) -> None:
+    """What has no speaker is a line of the app's own, also where it quotes a colon."""
+    header = header_of(f"13/5/24, 10:00 - {rest}", "dashed")
+    assert header is not None
+    assert header.name == name
+
+
 def dates(*written: str) -> list[tuple[int, Header]]:
     """Return headers with these dates."""
     headers = [header_of(f"{one}, 10:00 - Mara: x", "dashed") for one in written]
