@@ -149,9 +149,13 @@ class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Results best first, the lowest position of the views used, and the ids each channel contributed."""
+    """Results best first, the lowest position of the views used, and the ids each channel contributed.
+
+    ``suppressions`` are instructions not to speak of something that the question or a result is about.
+    """
 
     results: list[RecallHit]
     position: int
     truncated: bool
     channels: dict[str, list[str]]
+    suppressions: list[LiveItem] = []

@@ -69,13 +69,18 @@ async def recall(
         until=until,
         reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(fenced(reply.results)) if for_prompt else show_recall(reply))
+    session.show(
+        reply,
+        lambda: output.write_text(fenced([*reply.suppressions, *reply.results])) if for_prompt else show_recall(reply),
+    )
 
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.suppressions:
+        output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
         output.say("Nothing is known about that.")
         return

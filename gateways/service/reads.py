@@ -92,7 +92,7 @@ async def recall(
             caller,
             verb="recall",
             query=request.query,
-            results=[one.id for one in reply.results],
+            results=[one.id for one in (*reply.suppressions, *reply.results)],
             memories=memories,
             contact=request.contact,
             provider=reply.provider,
