@@ -92,7 +92,9 @@ def _read(
     """Read the file and check it whole, before any service is asked."""
     if date_order not in ("", *ORDERS):
         raise InvalidInputError("no order of dates", expected=" or ".join(ORDERS), found=ascii(date_order)[:40])
-    found = read_export(file, Hints(me=me, date_order=date_order, chat=name, skip_broken=skip_broken))
+    with output.progress() as bar:
+        bar.add_task("reading", total=None)
+        found = read_export(file, Hints(me=me, date_order=date_order, chat=name, skip_broken=skip_broken))
     if name and found.nameless != 1 and found.shape != WHATSAPP:
         raise InvalidInputError(
             "--session names one conversation",

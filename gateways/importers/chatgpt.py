@@ -67,7 +67,7 @@ def _branch(tree: _Fields) -> list[tuple[str, _Fields]]:
             raise BadValueError("parents in a circle", expected="a tree", found=ascii(key), path=("mapping", key))
         found[key] = _node(mapping, key)
         parent = found[key].get("parent")
-        if parent is not None and parent not in mapping:
+        if parent is not None and not _is_in(parent, mapping):
             raise BadValueError(
                 "a parent that is not there",
                 expected="a node of the mapping",
@@ -82,7 +82,7 @@ def _end(tree: _Fields, mapping: _Fields) -> str:
     """Return the current node; where none is named, the end of the newest branch, which is shown last."""
     current = tree.get("current_node")
     if current is not None:
-        if current not in mapping:
+        if not _is_in(current, mapping):
             raise BadValueError(
                 "a current node that is not there",
                 expected="a node of the mapping",
@@ -95,9 +95,13 @@ def _end(tree: _Fields, mapping: _Fields) -> str:
     while key and key not in passed:
         passed.add(key)
         children = _node(mapping, key).get("children")
-        following = [child for child in children if child in mapping] if isinstance(children, list) else []
+        following = [child for child in children if _is_in(child, mapping)] if isinstance(children, list) else []
         key = str(following[-1]) if following else key
     return key
+
+
+def _is_in(key: object, mapping: _Fields) -> bool:
+    return isinstance(key, str) and key in mapping
 
 
 def _node(mapping: _Fields, key: str) -> _Fields:

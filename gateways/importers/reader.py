@@ -54,6 +54,8 @@ def _reading(path: Path) -> Iterator[None]:
         raise InvalidInputError(f"{path}: a broken archive", expected="a zip archive", found=str(error)) from error
     except OSError as error:
         raise InvalidInputError(f"cannot read {path}", expected="a readable file", found=str(error)) from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{path}: JSON nested too deeply", expected="an export", found=str(error)) from error
 
 
 def _file(path: Path, blob: Blob, hints: Hints) -> Imported:
