@@ -13,6 +13,7 @@ from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
@@ -35,6 +36,7 @@ class Ledger(
     MemoryQueries,
     RecallQueries,
     TimeQueries,
+    EpisodeQueries,
     SuppressionQueries,
     ContactQueries,
     WorkQueries,
