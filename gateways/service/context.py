@@ -19,6 +19,7 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
 from gateways.service.analyses import Analyses
 from gateways.service.embedding import EmbeddingWorker
@@ -102,6 +103,7 @@ class Core:
         positions: Positions,
         rebuilds: Rebuilds,
         refusals: PolicyRefusals,
+        turns: TurnStore,
         embedder_reaches: Reaches = "local",
         managed: ManagedClient | None = None,
     ) -> None:
@@ -124,6 +126,7 @@ class Core:
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
         self.policy_refusals = refusals
+        self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches
         self.managed = managed
         #: why a class of a profile's content is not forwarded now

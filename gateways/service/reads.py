@@ -16,7 +16,7 @@ from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.analysing import Prepared, prepared
 from gateways.service.context import Caller, Core
-from gateways.service.fitting import fitted
+from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
@@ -229,7 +229,7 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
         now, position = datetime.now(UTC), core.applied(opened)
         page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now))
         entries = [show_memory(record, now, core.positions.show) for record in page.entries]
-        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        fits = how_many_fit(entries, core.settings.limits.reply_bytes)
         if fits < len(entries):
             page = await core.in_thread(lambda: _page(opened, reach, request, fits, now))
             entries = [show_memory(record, now, core.positions.show) for record in page.entries]
@@ -254,16 +254,6 @@ def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, n
         now=now,
         within=reach.reads,
     )
-
-
-def _fitting(entries: Sequence[Memory], limit: int) -> int:
-    """Return how many of the entries one reply carries, at least one."""
-    size = 0
-    for count, entry in enumerate(entries):
-        size += len(msgspec.json.encode(entry)) + 1
-        if size > limit:
-            return max(count, 1)
-    return len(entries)
 
 
 async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:
