@@ -22,6 +22,7 @@ from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.work import WorkQueries
+from projections.ledger.working import WorkingQueries
 from projections.outcome import Outcome
 
 __all__ = ["Ledger", "model_of"]
@@ -31,7 +32,14 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
 class Ledger(
-    MemoryQueries, RecallQueries, TimeQueries, SuppressionQueries, ContactQueries, WorkQueries, ThinkingQueries
+    MemoryQueries,
+    RecallQueries,
+    TimeQueries,
+    SuppressionQueries,
+    ContactQueries,
+    WorkQueries,
+    ThinkingQueries,
+    WorkingQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
