@@ -16,6 +16,7 @@ from projections.ledger.contacts import ContactQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
+from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.store import Store, translated
 from projections.ledger.thinking import ThinkingQueries
@@ -48,8 +49,9 @@ class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, Thinking
         wanted = (self._indexing.model, self._indexing.dimension)
         with self._store.write() as db:
             db.execute("INSERT OR IGNORE INTO checkpoint VALUES (1, 0, 0, '', ?, ?)", wanted)
-            found = db.execute("SELECT model, dimension FROM checkpoint").fetchone()
-        if found != wanted:
+            *found, position = db.execute("SELECT model, dimension, position FROM checkpoint").fetchone()
+        self._remembered = Remembered(position)
+        if tuple(found) != wanted:
             raise MismatchError(
                 "the ledger was built for another embedding model; rebuild the profile",
                 expected=f"{wanted[0]} with {wanted[1]} dimensions",
@@ -74,6 +76,8 @@ class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, Thinking
             for envelope in new:
                 project(db, envelope, self._indexing)
             _advance(db, target, new)
+            self._remembered.change(target, new)
+        self._remembered.changed()
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:
