@@ -118,9 +118,9 @@ class Remembered:
                     return kept
         return Kept(position)
 
-    def change(self, position: int, events: Iterable[Envelope]) -> None:
-        """Note that a commit up to ``position`` is about to apply these events; before anybody can see it."""
-        if not all(isinstance(one.data, _HARMLESS) for one in events):
+    def change(self, before: int, position: int, events: Iterable[Envelope]) -> None:
+        """Note that a commit from ``before`` up to ``position`` is about to apply these; before anybody can see it."""
+        if before != self._upto or not all(isinstance(one.data, _HARMLESS) for one in events):
             self._kept = (Kept(position), self._kept[0])
         self._upto = position
 

@@ -58,7 +58,7 @@ HISTORY = "SELECT position, memory, topic, at, actor, actor_type, detail FROM me
 # Rows of the two below are kept in memory (`remembered`): a column that an event changes later needs its event there.
 LIVE_MEMORY = """
 SELECT m.id, m.kind, m.text, m.position, m.recorded_at, m.session, m.occurred_at, m.scope, m.key, m.fact_type,
-    m.source, m.sources, m.confidence, m.expires_at
+    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to, m.expires_at
 FROM memories m
 """
 
@@ -68,7 +68,7 @@ FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
 
 #: Where a LIVE_MEMORY row says when the memory expires.
-EXPIRES = 13
+EXPIRES = 16
 
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
@@ -183,6 +183,9 @@ def live_memory(row: Sequence[Any]) -> LiveItem:
         source=row[10],
         sources=_STRINGS.decode(row[11]),
         confidence=row[12],
+        stated_at=_moment(row[13]),
+        valid_from=_moment(row[14]),
+        valid_to=_moment(row[15]),
     )
 
 
