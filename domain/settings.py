@@ -14,12 +14,14 @@ __all__ = [
     "DataFlow",
     "ExtractionLimits",
     "ExtractionPreferences",
+    "HistoryLimits",
     "Limits",
     "ProfileSettings",
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
     "Settings",
+    "TurnLimits",
     "VerifierLimits",
     "VerifierPreferences",
     "flat",
@@ -40,6 +42,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     key_chars: int = 256
     name_chars: int = 256
     metadata_bytes: int = 4_096
+    notes_bytes: int = 16_384
+    task_bytes: int = 4_096
+    goal_bytes: int = 4_096
+    reflection_bytes: int = 32_768
+    learning_bytes: int = 4_096
+    learnings: int = 20
+    #: a reflection's topic, which is part of its memories' keys
+    topic_chars: int = 200
     metadata_depth: int = 16
     list_limit: int = 500
     recall_limit: int = 200
@@ -90,6 +100,41 @@ class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
     judge_seconds: float = 60.0
 
 
+class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a turn that is under way, and for how long (U1-U3)."""
+
+    #: tool calls kept of one turn, the newest
+    rows: int = 40
+    #: characters kept of what a tool returned, and of what it was called with
+    preview_chars: int = 3_000
+    arguments_chars: int = 1_000
+    #: bytes of all rows; above, the previews get shorter
+    bytes: int = 400_000
+    #: browser or other sessions that one turn may hold open
+    sessions: int = 20
+    #: turns of one session that are kept beside each other, the newest
+    kept: int = 20
+    #: seconds without a tool round after which another request takes the turn over
+    resume_seconds: float = 45.0
+    #: seconds after which what is kept of a turn expires
+    keep_seconds: int = 86_400
+
+
+class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a conversation is fitted into a budget of tokens (U7, U8, U10); what the two shares leave is the tail's."""
+
+    head_share: float = 0.1
+    overlay_share: float = 0.2
+    #: messages a conversation begins with that are shown
+    head_messages: int = 2
+    #: messages read at once, and at most
+    page: int = 10
+    scanned: int = 200
+    #: messages that one overlay stands for
+    overlay_from: int = 3
+    overlay_to: int = 60
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -116,6 +161,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool = True
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
+    turns: TurnLimits = TurnLimits()
+    history: HistoryLimits = HistoryLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

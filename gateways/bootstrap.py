@@ -31,6 +31,7 @@ from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
+from gateways.jetstream.turns import TurnStore
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.meter import Meter
@@ -203,6 +204,7 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
         refusals=refusals,
+        turns=TurnStore(connection, keys),
         embedder_reaches=reaches,
         managed=client,
     )

@@ -17,6 +17,7 @@ from projections.periods import with_periods
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings, Span
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
+from projections.suppressing import suppressing
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span", "recall"]
 
@@ -58,11 +59,14 @@ def recall(
         _hit(one, gathered, request, weigh)
         for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
+    results = [*chosen, *_filled(views, planned, request, chosen, now)]
     return RecallAnswer(
-        results=[*chosen, *_filled(views, planned, request, chosen, now)],
+        results=results,
         position=gathered.position,
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
+        weights={name: channel.weight for name, channel in planned.channels.items()},
+        suppressions=suppressing(views, planned, request, results, now),
     )
 
 

@@ -69,13 +69,18 @@ async def recall(
         until=until,
         reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(fenced(reply.results)) if for_prompt else show_recall(reply))
+    session.show(
+        reply,
+        lambda: output.write_text(fenced([*reply.suppressions, *reply.results])) if for_prompt else show_recall(reply),
+    )
 
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.suppressions:
+        output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
         output.say("Nothing is known about that.")
         return
@@ -84,6 +89,9 @@ def show_recall(reply: RecallReply) -> None:
         output.say("More was found than fits the limit or the token budget.")
     for fact in reply.facts:
         output.say(fact)
+    if reply.weights:
+        rows = [(name, f"{weight:g}", len(reply.channels.get(name, ()))) for name, weight in reply.weights.items()]
+        output.table("Channels", ("channel", "weight", "found"), rows)
 
 
 def show_results(title: str, results: Iterable[RecallResult]) -> None:

@@ -15,7 +15,7 @@ from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
 from gateways.service.context import Caller, Core
-from gateways.service.fitting import fitted
+from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
@@ -62,8 +62,9 @@ async def reading(
     """
     check_profile(profile)
     position = core.positions.read(at_least, field="at_least")
-    if position:
-        await core.reader.wait_for(position, core.settings.wait_seconds)
+    ended = core.ended.get(profile, 0)
+    if max(position, ended) > core.reader.passed:
+        await core.reader.wait_for(max(position, ended), core.settings.wait_seconds)
     if not await core.known_profile(profile):
         if absent is not None:
             return absent
@@ -92,7 +93,7 @@ async def recall(
             caller,
             verb="recall",
             query=request.query,
-            results=[one.id for one in reply.results],
+            results=[one.id for one in (*reply.suppressions, *reply.results)],
             memories=memories,
             contact=request.contact,
             provider=reply.provider,
@@ -215,7 +216,7 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
         now, position = datetime.now(UTC), core.applied(opened)
         page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now))
         entries = [show_memory(record, now, core.positions.show) for record in page.entries]
-        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        fits = how_many_fit(entries, core.settings.limits.reply_bytes)
         if fits < len(entries):
             page = await core.in_thread(lambda: _page(opened, reach, request, fits, now))
             entries = [show_memory(record, now, core.positions.show) for record in page.entries]
@@ -240,16 +241,6 @@ def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, n
         now=now,
         within=reach.reads,
     )
-
-
-def _fitting(entries: Sequence[Memory], limit: int) -> int:
-    """Return how many of the entries one reply carries, at least one."""
-    size = 0
-    for count, entry in enumerate(entries):
-        size += len(msgspec.json.encode(entry)) + 1
-        if size > limit:
-            return max(count, 1)
-    return len(entries)
 
 
 async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:

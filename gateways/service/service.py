@@ -20,6 +20,7 @@ from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
+from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import conversations
 from umbriel import grants as admin
@@ -171,6 +172,13 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
+def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
+    async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
+        return await one.run(service.core, caller, profile, request)
+
+    return run
+
+
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
     raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
@@ -232,6 +240,7 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

@@ -24,7 +24,9 @@ from domain.events import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
+from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 from projections.ledger.segments import key_segments
@@ -125,6 +127,8 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     )
     if envelope.actor.type == "person":
         _reinstate(db, event)
+    if event.kind == "instruction" and (quiet := suppression_of(event.text)):
+        db.execute("INSERT OR REPLACE INTO suppressions VALUES (?, ?, ?)", (event.memory, quiet.subject, quiet.scope))
     segments = key_segments(event.key)
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
@@ -159,6 +163,8 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
         (memory,),
     )
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
+    forget_learning(db, memory)
+    db.execute("DELETE FROM suppressions WHERE memory = ?", (memory,))
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
         " WHERE other = ? OR address = ? AND memory = ?",

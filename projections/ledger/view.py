@@ -19,9 +19,11 @@ from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.store import Store, translated
+from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.work import WorkQueries
+from projections.ledger.working import WorkingQueries
 from projections.outcome import Outcome
 
 __all__ = ["Ledger", "model_of"]
@@ -30,7 +32,16 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, TimeQueries, ContactQueries, WorkQueries, ThinkingQueries):
+class Ledger(
+    MemoryQueries,
+    RecallQueries,
+    TimeQueries,
+    SuppressionQueries,
+    ContactQueries,
+    WorkQueries,
+    ThinkingQueries,
+    WorkingQueries,
+):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another

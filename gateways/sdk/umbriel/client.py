@@ -14,9 +14,12 @@ from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
 from umbriel._conversations import ConversationVerbs
+from umbriel._goals import GoalVerbs
+from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
+from umbriel._turns import TurnVerbs
 
 __all__ = ["Umbriel"]
 
@@ -29,7 +32,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
