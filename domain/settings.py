@@ -11,6 +11,8 @@ from domain.errors import InvalidInputError
 
 __all__ = [
     "AccessSettings",
+    "AnalysisLimits",
+    "AnswerLimits",
     "DataFlow",
     "ExtractionLimits",
     "ExtractionPreferences",
@@ -21,6 +23,7 @@ __all__ = [
     "Reaches",
     "RecallPreferences",
     "Settings",
+    "ThinkingRoom",
     "TurnLimits",
     "VerifierLimits",
     "VerifierPreferences",
@@ -135,6 +138,45 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     overlay_to: int = 60
 
 
+class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
+
+    results: int
+    prompt_tokens: int
+    answer_tokens: int
+
+
+class AnswerLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How answers in words are made from what recall finds (C13)."""
+
+    low: ThinkingRoom = ThinkingRoom(results=10, prompt_tokens=4_000, answer_tokens=1_000)
+    medium: ThinkingRoom = ThinkingRoom(results=20, prompt_tokens=8_000, answer_tokens=4_000)
+    high: ThinkingRoom = ThinkingRoom(results=40, prompt_tokens=16_000, answer_tokens=8_000)
+    #: seconds that an answer may take, all tries and models together; what was found is handed out all the same
+    seconds: float = 60.0
+    #: answers made at the same time; recall without an answer must not wait behind them
+    parallel: int = 16
+
+    def room(self, thinking: Literal["low", "medium", "high"]) -> ThinkingRoom:
+        """Return what a level gives."""
+        return {"low": self.low, "medium": self.medium, "high": self.high}[thinking]
+
+
+class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model analyses queries, and how long recall waits for it (C12)."""
+
+    #: seconds after which recall goes on without it
+    seconds: float = 2.0
+    #: topic keys in use that it may choose from, the newest
+    keys: int = 50
+    #: failures in a row after which a model is left alone, and the seconds that lasts
+    tries: int = 3
+    rest_seconds: float = 60.0
+    #: analyses kept to be used again, and the seconds they are
+    kept: int = 1_000
+    kept_seconds: float = 600.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -163,6 +205,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierLimits = VerifierLimits()
     turns: TurnLimits = TurnLimits()
     history: HistoryLimits = HistoryLimits()
+    answering: AnswerLimits = AnswerLimits()
+    analysis: AnalysisLimits = AnalysisLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 
@@ -174,6 +218,8 @@ class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):
     fusion: Literal["default", "classic"] = "default"
     #: largest part of the results that may be messages while memories are left
     message_share: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+    #: whether a language model says what a query looks for beyond its words, where one is configured and may be told
+    analysis: bool = True
     #: places left over that memories used lately or often may take
     fill: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
 

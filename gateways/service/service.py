@@ -11,6 +11,7 @@ from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
 from gateways.service import changes, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
+from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
@@ -111,7 +112,7 @@ async def _expire(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.handed_out, caller, profile, request)
+    return await recall_answered(service.core, service.handed_out, caller, profile, request)
 
 
 async def _recall_conversation(
