@@ -8,7 +8,13 @@ when they hold their default.
 from __future__ import annotations
 
 from domain.events.base import Event
-from domain.events.conversation import ContactSet, MessageForgotten, MessageRecorded
+from domain.events.conversation import (
+    ContactSet,
+    ConversationDeleted,
+    ConversationEnded,
+    MessageForgotten,
+    MessageRecorded,
+)
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
@@ -39,6 +45,8 @@ __all__ = [
     "ContactsLinked",
     "ContactsUnlinked",
     "ContradictionNoted",
+    "ConversationDeleted",
+    "ConversationEnded",
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 from domain.events.base import Event
 
-__all__ = ["ContactSet", "MessageForgotten", "MessageRecorded"]
+__all__ = ["ContactSet", "ConversationDeleted", "ConversationEnded", "MessageForgotten", "MessageRecorded"]
 
 
 class MessageRecorded(Event, frozen=True):
@@ -54,3 +54,17 @@ class ContactSet(Event, frozen=True):
     session: str
     contact: str
     channel: str = ""
+
+
+class ConversationEnded(Event, frozen=True):
+    """A conversation is over: its tasks end with it. What is said in it later begins anew."""
+
+    TOPIC = "conversation.ended"
+    session: str
+
+
+class ConversationDeleted(Event, frozen=True):
+    """Everything said in a conversation until here is forgotten, with what was drawn from it and its tasks."""
+
+    TOPIC = "conversation.deleted"
+    session: str

@@ -45,6 +45,12 @@ def _one_pair_to_candidates(old: dict[str, Any]) -> dict[str, Any]:
     return {"memory": old["memory"], "model": old["model"], "candidates": [pair]}
 
 
+@upcaster("memory.revised", 1)
+def _revised_metadata(old: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 always held metadata, and nothing else."""
+    return old
+
+
 def decode_event(topic: str, schema: int, data: bytes, blob: bytes = b"") -> Event:
     """Return the event of a payload written under any released schema.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 import msgspec
 
@@ -24,6 +23,7 @@ from domain.transcript import Found, Window
 from gateways.service.aggregates import Loaded, change, change_many, load
 from gateways.service.context import Core
 from gateways.service.drafting import drafted, remembered
+from gateways.service.forgetting import follow_up
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import rejected_among
 from gateways.service.stretches import PIPELINE, Stretch
@@ -65,7 +65,9 @@ async def record(
         tries=tries,
     )
     written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event))
-    await _undo_forgotten(core, profile, event, written)
+    if written and await _forgotten(core, profile, event.items):
+        # Forgotten while this was being written: it goes with the message.
+        await follow_up(core, profile)
     return Outcome(position, written)
 
 
@@ -132,29 +134,6 @@ def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: Extract
             written.append(decided.memory)
     extraction.complete(msgspec.structs.replace(event, items=tuple(items), dropped=tuple(dropped)), context)
     return tuple(written)
-
-
-async def _undo_forgotten(
-    core: Core, profile: OpenProfile, event: ExtractionCompleted, written: tuple[str, ...]
-) -> None:
-    """Forget again what rests on a message that was forgotten while this was being written."""
-    items = tuple(item for item in event.items if not item.outcome)
-    gone = await _forgotten(core, profile, items) if written else set()
-    if not gone:
-        return
-    for memory in written:
-        subject = profile.subject(Memory.CATEGORY, memory.rpartition("@")[0])
-        await change(core, Memory, subject, partial(_take_back, memory, gone, event.extraction))
-
-
-def _take_back(id_: str, gone: set[str], cause: str, memory: Memory) -> None:
-    context = Context(actor=_WORKER, now=datetime.now(UTC), cause=cause)
-    if not gone.intersection(memory.find(id_).written.sources):
-        return
-    if len(memory.versions) == 1:
-        memory.forget(context)
-    else:
-        memory.retract(id_, context)
 
 
 async def record_failure(

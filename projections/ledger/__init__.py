@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.grounds import Closing, Overdue, Resting
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
@@ -30,6 +31,7 @@ from projections.ledger.view import Ledger, model_of
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "Closing",
     "ContactRecord",
     "Conversation",
     "Counts",
@@ -43,9 +45,11 @@ __all__ = [
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "Overdue",
     "Page",
     "Pending",
     "RefusalRecord",
+    "Resting",
     "ThinkingCounts",
     "UnreadSession",
     "UsageRecord",

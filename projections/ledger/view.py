@@ -13,6 +13,7 @@ from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
@@ -28,7 +29,7 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, ThinkingQueries):
+class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, ThinkingQueries, GroundQueries):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another
