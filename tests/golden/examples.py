@@ -14,6 +14,8 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     ContradictionNoted,
+    ConversationDeleted,
+    ConversationEnded,
     DroppedItem,
     EmbeddingComputed,
     EmbeddingFailed,
@@ -220,6 +222,12 @@ _EVENTS: tuple[Event, ...] = (
     ),
     RefusalRecorded(rule="data-flow", subject="messages", provider="openai", detail="expected own, found partner"),
     RefusalRecorded(rule="data-flow", subject="queries", provider="openai", detail="partner", count=3),
+    MemoryRevised(memory=_ONE, sources=(f"{_MESSAGE}.2",), lost=(_MESSAGE,)),
+    MemoryRevised(memory=_ONE, affirmed=True),
+    MemoryForgotten(address=_ADDRESS, memories=(_TWO,), lost=(_MESSAGE,)),
+    ContradictionNoted(memory=_ONE, other="", text="Ana lives in Oslo.", sources=(_MESSAGE,)),
+    ConversationEnded(session="s1"),
+    ConversationDeleted(session="会議"),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -263,5 +263,6 @@ def test_every_topic_is_decided_about() -> None:
     nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
-    other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
+    other |= {"conversation.ended", "conversation.deleted"}
+        other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     assert set(TOPICS) == silent | added | memory | other
