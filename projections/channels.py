@@ -15,7 +15,7 @@ from domain.text import fold_key
 from projections.filling import ranked
 from projections.fusion import Candidate, ChannelHits, Found
 from projections.ledger import Ledger, LiveItem, query_segments
-from projections.recall_types import Channel, RecallQuery, RecallSettings
+from projections.recall_types import Channel, RecallQuery, RecallSettings, Span
 
 __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
@@ -27,10 +27,12 @@ _CHANNELS = (
     "hyde_vector",
     "keyword",
     "terms",
+    "period",
     "message_vector",
     "message_hyde_vector",
     "message_keyword",
     "message_terms",
+    "message_period",
     "message_window",
     "message_neighbour",
     "message_session",
@@ -95,7 +97,8 @@ class Views(Protocol):
 class _Scope(msgspec.Struct, frozen=True):
     """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
 
-    ``linked`` is the contact asked for and all it is linked with, empty without a contact.
+    ``linked`` is the contact asked for and all it is linked with, empty without a contact; ``during`` is the time
+    that was asked for.
     """
 
     contact: str
@@ -103,9 +106,12 @@ class _Scope(msgspec.Struct, frozen=True):
     contacts: tuple[str | None, ...] | None
     memories: frozenset[str] | None
     messages: frozenset[str] | None
+    during: Span | None = None
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
+        if self.during is not None and not self.during.holds(item):
+            return False
         if self.contact == "*":
             return True
         return item.contact in (self.linked or ("",)) or (item.kind != "message" and not item.contact)
@@ -133,7 +139,7 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = _scope(ledger, request.contact, request.within)
+    scope = msgspec.structs.replace(_scope(ledger, request.contact, request.within), during=request.during)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
@@ -158,9 +164,11 @@ def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
 
 
 def _has_words(channel: str, request: RecallQuery) -> bool:
-    """Whether there is something to ask the channels that only an analysis of the query has words for."""
+    """Whether there is something to ask the channels that are about what the query names beside its words."""
     if "hyde" in channel:
         return bool(request.statement)
+    if "period" in channel:
+        return bool(request.periods)
     return bool(request.terms) or "terms" not in channel
 
 

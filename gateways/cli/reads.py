@@ -7,10 +7,10 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from domain.fence import fence
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact
+from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
+from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 
 __all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
@@ -36,7 +36,10 @@ async def recall(
     ),
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
-    fenced: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    for_prompt: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    since: Time = None,
+    until: Time = None,
+    reference_date: Time = None,
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -51,18 +54,11 @@ async def recall(
         visibility=cast("Visibility", visibility),
         channels=channels or (),
         explain=explain,
+        since=since,
+        until=until,
+        reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(_fenced(reply)) if fenced else show_recall(reply))
-
-
-def _fenced(reply: RecallReply) -> str:
-    """Return the results as a prompt shows them: where each comes from, then its text."""
-    return fence([f"[{_provenance(result)}] {result.text}" for result in reply.results])
-
-
-def _provenance(result: RecallResult) -> str:
-    said = output.when(result.at or result.recorded_at)[:10]
-    return " · ".join(filter(None, (result.id, result.kind, said, result.name or result.role)))
+    session.show(reply, lambda: output.write_text(fenced(reply.results)) if for_prompt else show_recall(reply))
 
 
 def show_recall(reply: RecallReply) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
 from domain.grants import Reach
 from domain.settings import Limits
+from domain.tokens import estimated_tokens
+from gateways.extraction.periods import OPEN_END, OPEN_START, periods_of
+from gateways.provenance import fenced, line_of
+from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
-from projections.recall import RecallAnswer, RecallHit, RecallQuery
+from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["fitting", "query_of", "reply_of"]
+__all__ = ["fitting", "query_of", "reference_of", "reply_of"]
 
-#: Characters a token stands for; the estimate by content comes with the context call.
-_CHARS_PER_TOKEN = 3.5
 #: The channels that ask each index.
 _ASKS = {
     "vectors": ("vector", "hyde_vector", "message_vector", "message_hyde_vector"),
@@ -34,6 +37,8 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         kinds = (kinds or _MEMORIES) - {"message"}
     return RecallQuery(
         text=request.query,
+        periods=tuple(Span(one.start, one.end) for one in periods_of(request.query, reference_of(request))),
+        during=Span(request.since or OPEN_START, request.until or OPEN_END) if request.since or request.until else None,
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
@@ -53,27 +58,47 @@ def reply_of(
     off: Mapping[str, str],
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
-    results = fitting((_result(hit, positions) for hit in answer.results), request, limits)
+    at = reference_of(request)
+    shown = (_dated(_result(hit, positions), at) for hit in answer.results)
+    results = fitting(shown, request, limits)
     return RecallReply(
         results=results,
         position=positions.show(position),
         truncated=answer.truncated or len(results) < len(answer.results),
         channels=answer.channels if request.explain else {},
         off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
+        facts=facts_of(request.query, periods_of(request.query, at), results, at),
     )
 
 
+def reference_of(request: RecallRequest) -> datetime:
+    """Return the time that a question's relative dates are counted from, in its own zone."""
+    return request.reference_date or datetime.now(UTC)
+
+
 def fitting(results: Iterable[RecallResult], request: RecallRequest, limits: Limits) -> list[RecallResult]:
-    """Return the first results, as many as the token budget and the size of a reply hold."""
+    """Return the results that the token budget and the size of a reply hold, in their order.
+
+    Tokens are those of a prompt that shows them fenced, with where they come from. One that is too long is left off
+    whole, and shorter ones after it are still taken.
+    """
     fits: list[RecallResult] = []
-    size, tokens = 0, 0.0
+    size, tokens = 0, estimated_tokens(fenced([]))
     for result in results:
         size += len(msgspec.json.encode(result))
-        tokens += len(result.text) / _CHARS_PER_TOKEN
-        if size > limits.reply_bytes or (request.token_budget is not None and tokens > request.token_budget):
+        if size > limits.reply_bytes:
             break
+        if request.token_budget is not None:
+            needed = estimated_tokens(line_of(result) + "\n")
+            if tokens + needed > request.token_budget:
+                continue
+            tokens += needed
         fits.append(result)
     return fits
+
+
+def _dated(result: RecallResult, at: datetime) -> RecallResult:
+    return msgspec.structs.replace(result, when=when_of(result, at))
 
 
 def _result(hit: RecallHit, positions: Positions) -> RecallResult:
@@ -95,5 +120,9 @@ def _result(hit: RecallHit, positions: Positions) -> RecallResult:
         sources=list(item.sources),
         recorded_at=item.recorded_at,
         at=item.at,
+        factors=hit.factors,
+        stated_at=item.stated_at,
+        valid_from=item.valid_from,
+        valid_to=item.valid_to,
         channels=[ChannelHit(channel=f.channel, rank=f.rank, score=f.score, weight=f.weight) for f in hit.channels],
     )

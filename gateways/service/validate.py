@@ -133,7 +133,13 @@ def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
         raise InvalidInputError(
             "unknown kind", expected="fact, event, instruction, task or message", found=", ".join(sorted(unknown))
         )
-    return request
+    since, until = _utc(request.since, "since"), _utc(request.until, "until")
+    if since and until and until <= since:
+        raise InvalidInputError(
+            "until is not after since", expected=f"a time after {since.isoformat()}", found=until.isoformat()
+        )
+    _utc(request.reference_date, "reference_date")
+    return msgspec.structs.replace(request, since=since, until=until)
 
 
 def check_get(request: GetRequest, limits: Limits) -> GetRequest:

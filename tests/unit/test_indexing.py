@@ -264,5 +264,5 @@ def test_every_topic_is_decided_about() -> None:
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
     other |= {"conversation.ended", "conversation.deleted"}
-        other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
+    other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     assert set(TOPICS) == silent | added | memory | other

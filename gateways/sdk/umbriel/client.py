@@ -193,11 +193,15 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
         explain: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reference_date: datetime | None = None,
         timeout: float = _READ,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
-        ``at_least`` is a position from an earlier reply that the answer must have reached.
+        ``at_least`` is a position from an earlier reply that the answer must have reached. ``since`` and ``until``
+        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from.
         """
         request = wire.RecallRequest(
             query=query,
@@ -211,6 +215,9 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
             visibility=visibility,
             channels=list(channels),
             explain=explain,
+            since=since,
+            until=until,
+            reference_date=reference_date,
         )
         return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
 
