@@ -121,19 +121,21 @@ def _forgotten(recorded: Envelope, said: MessageRecorded, context: Context) -> E
 
 
 async def follow_up(core: Core, profile: OpenProfile) -> int:
-    """Do what follows from all that was forgotten, ended and deleted until now; returns the last event's position.
+    """Do what follows from all that was forgotten, ended and deleted until now; returns a position at which it is done.
 
     Done by several at once or again, it is done once: every step is decided by what the log holds.
     """
-    last = 0
     while True:
-        await core.reader.wait_for(max(last, await core.events.log.last_position()), core.settings.wait_seconds)
-        if "ledger" in core.profiles.current(profile).views.stopped:
-            return last
-        steps = [await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft)]
-        if not any(steps):
-            return last
-        last = max(last, *steps)
+        position = await core.events.log.last_position()
+        await core.reader.wait_for(position, core.settings.wait_seconds)
+        views = core.profiles.current(profile).views
+        if "ledger" in views.stopped or not await core.in_thread(views.ledger.has_following):
+            return position
+        if any([await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft)]):
+            continue
+        if await core.events.log.last_position() == position:
+            return position
+        # Somebody else was first; the ledger learns of it when the reader has come by.
 
 
 async def _forget_bereft(core: Core, profile: OpenProfile) -> int:

@@ -97,6 +97,7 @@ async def indexed(here: Here) -> set[str]:
 async def in_every_way(here: Here, memory: str, text: str) -> list[str]:
     """Return where a memory can be met still."""
     ways = []
+    recalled = await found(here, text, contact="*")
     async with here.runtime.service.core.profiles.use("p") as opened:
         views = opened.views
         assert isinstance(views.vectors, VectorView)
@@ -106,7 +107,7 @@ async def in_every_way(here: Here, memory: str, text: str) -> list[str]:
             ways.append("keywords")
         if memory in await indexed(here):
             ways.append("items")
-    if text in await found(here, text, contact="*"):
+    if text in recalled:
         ways.append("recall")
     if text in await here.texts("all", contact="*"):
         ways.append("list")
