@@ -12,6 +12,7 @@ from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
+from gateways.cli.closing import delete_session, end_session
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -48,6 +49,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "pin": pin,
         "unpin": unpin,
         "expire": expire,
+        "end-session": end_session,
+        "delete-session": delete_session,
     },
     "Read": {
         "recall": recall,

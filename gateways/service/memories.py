@@ -14,6 +14,7 @@ from domain.kinds import CONFIDENCE, fold_kind
 from domain.memory import Memory, Remembered, Version
 from domain.text import fold_content
 from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
@@ -36,6 +37,9 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     await ensure_profile(core, caller, profile)
     aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
     async with core.profiles.use(profile) as opened:
+        if draft.kind == "task":
+            settings = await core.in_thread(opened.views.ledger.settings)
+            draft = with_lifetime(draft, settings.tasks, datetime.now(UTC))
         version, decided, position = await _decide(core, caller, opened, aggregate_id, draft)
     if not position:
         position = await core.events.log.last_position()

@@ -19,8 +19,10 @@ from domain.events import (
 from domain.extraction import Extraction
 from domain.kernel import Context
 from domain.memory import Memory
+from domain.settings import TaskPreferences
 from domain.transcript import Found, Window
 from gateways.service.aggregates import Loaded, change, change_many, load
+from gateways.service.closing import with_lifetime
 from gateways.service.context import Core
 from gateways.service.drafting import drafted, remembered
 from gateways.service.forgetting import follow_up
@@ -64,7 +66,8 @@ async def record(
         dropped=(*(_without_words(one, gone) for one in checked.dropped), *dropped),
         tries=tries,
     )
-    written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event))
+    tasks = (await core.in_thread(profile.views.ledger.settings)).tasks
+    written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event, tasks))
     if written and await _forgotten(core, profile, event.items):
         # Forgotten while this was being written: it goes with the message.
         await follow_up(core, profile)
@@ -111,7 +114,9 @@ async def _forgotten(core: Core, profile: OpenProfile, items: Sequence[Extracted
     return set(subjects.values()) - {one.data.message for one in found if isinstance(one.data, MessageRecorded)}
 
 
-def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: ExtractionCompleted) -> tuple[str, ...]:
+def _decide(
+    loaded: Loaded, profile: OpenProfile, window: Window, event: ExtractionCompleted, tasks: TaskPreferences
+) -> tuple[str, ...]:
     """Write the memories that are new, then that the work is done; nothing where it was done before."""
     extraction = loaded.get(Extraction, profile.subject(Extraction.CATEGORY, event.extraction))
     if extraction.completed is not None:
@@ -123,6 +128,7 @@ def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: Extract
             items.append(item)
             continue
         draft = remembered(window, item, extraction=event.extraction, model=event.model)
+        draft = with_lifetime(draft, tasks, context.now)
         memory = loaded.get(Memory, profile.subject(Memory.CATEGORY, draft.address))
         try:
             decided = memory.remember(draft, context)

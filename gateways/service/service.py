@@ -9,7 +9,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
-from gateways.service import changes, contacts, memories, reads
+from gateways.service import changes, closing, contacts, memories, reads
 from gateways.service.access import Accesses
 from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
@@ -22,6 +22,7 @@ from gateways.service.retry import retry
 from gateways.service.status import profiles, status
 from umbriel import admin as upkeep
 from umbriel import grants as admin
+from umbriel import sessions
 from umbriel import types as wire
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -164,6 +165,18 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
+async def _end_session(
+    service: Service, caller: Caller, profile: str, request: sessions.EndSessionRequest
+) -> msgspec.Struct:
+    return await closing.end_session(service.core, caller, profile, request)
+
+
+async def _delete_session(
+    service: Service, caller: Caller, profile: str, request: sessions.DeleteSessionRequest
+) -> msgspec.Struct:
+    return await closing.delete_session(service.core, caller, profile, request)
+
+
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
     raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
@@ -193,6 +206,7 @@ async def _principal_rotate(
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
+_WRITE_ID = Needs("write", lambda _: ())
 _ADMIN = Needs(service="only", person=True)
 #: A link lets what one contact said answer for another: it is for who may write for all of them.
 _EVERYONE = Needs("write")
@@ -218,6 +232,8 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
+        Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

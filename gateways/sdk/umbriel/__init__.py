@@ -25,6 +25,7 @@ from umbriel._subscription import Subscription
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
 from umbriel.client import Umbriel
 from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
+from umbriel.sessions import DeleteSessionReply, EndSessionReply
 from umbriel.types import (
     ChannelHit,
     ErrorReply,
@@ -61,6 +62,8 @@ __all__ = [
     "ContactInfo",
     "ContactsReply",
     "DamagedError",
+    "DeleteSessionReply",
+    "EndSessionReply",
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
