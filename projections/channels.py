@@ -97,8 +97,9 @@ class Views(Protocol):
 class _Scope(msgspec.Struct, frozen=True):
     """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
 
-    ``linked`` is the contact asked for and all it is linked with, empty without a contact; ``during`` is the time
-    that was asked for.
+    ``linked`` is the contact asked for and all it is linked with, empty without a contact. ``during``, ``session``
+    and ``role`` are what was asked for; the last two leave messages only. What was recorded before ``since`` is not
+    shown, unless it is pinned.
     """
 
     contact: str
@@ -107,10 +108,17 @@ class _Scope(msgspec.Struct, frozen=True):
     memories: frozenset[str] | None
     messages: frozenset[str] | None
     during: Span | None = None
+    session: str = ""
+    role: str = ""
+    since: datetime | None = None
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
         if self.during is not None and not self.during.holds(item):
+            return False
+        if (self.session and item.session != self.session) or (self.role and item.role != self.role):
+            return False
+        if self.since is not None and item.recorded_at < self.since and not item.pinned:
             return False
         if self.contact == "*":
             return True
@@ -139,7 +147,7 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = msgspec.structs.replace(_scope(ledger, request.contact, request.within), during=request.during)
+    scope = _narrowed(ledger, _scope(ledger, request.contact, request.within), request)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
@@ -180,6 +188,18 @@ def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scop
     linked = ledger.linked(contact, within=within) if contact else ()
     tokens = frozenset({AGENT_TOKEN, *map(contact_token, linked)})
     return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact, within=within))
+
+
+def _narrowed(ledger: Ledger, scope: _Scope, request: RecallQuery) -> _Scope:
+    """Return the scope with the time, the session and the role that were asked for."""
+    narrow = msgspec.structs.replace(
+        scope, during=request.during, session=request.session, role=request.role, since=request.since
+    )
+    if not request.session:
+        return narrow
+    conversation = ledger.conversation(request.session)
+    token = frozenset() if conversation is None else frozenset({conversation.token})
+    return msgspec.structs.replace(narrow, messages=token if scope.messages is None else token & scope.messages)
 
 
 def _keys(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from math import prod
@@ -17,6 +17,7 @@ from projections.periods import with_periods
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings, Span
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
+from projections.suppressing import suppressing
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span", "recall"]
 
@@ -45,7 +46,9 @@ def recall(
     gathered = with_neighbours(views, planned, gathered, method, now)
     gathered = with_sessions(planned, gathered, method)
     weigh = _weighing(gathered, request, settings)
-    fused = _distinct(_fuse(gathered, method, weigh), gathered)
+    fused: Iterable[Fused] = _fuse(gathered, method, weigh)
+    if request.distinct:
+        fused = _distinct(fused, gathered)
     relevant = (
         one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
     )
@@ -56,11 +59,13 @@ def recall(
         _hit(one, gathered, request, weigh)
         for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
+    results = [*chosen, *_filled(views, planned, request, chosen, now)]
     return RecallAnswer(
-        results=[*chosen, *_filled(views, planned, request, chosen, now)],
+        results=results,
         position=gathered.position,
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
+        suppressions=suppressing(views, planned, request, results, now),
     )
 
 
@@ -94,8 +99,8 @@ def _weighing(gathered: Gathered, request: RecallQuery, settings: RecallSettings
     return weigh
 
 
-def _distinct(fused: Sequence[Fused], gathered: Gathered) -> Iterator[Fused]:
-    """Yield memories, and the best of the messages by one speaker that say the same: a limit is for different things."""
+def _distinct(fused: Iterable[Fused], gathered: Gathered) -> Iterator[Fused]:
+    """Yield memories, and of messages by one speaker that say the same the best: a limit is for different things."""
     said: set[tuple[str, ...]] = set()
     for one in fused:
         item = gathered.items[one.id]

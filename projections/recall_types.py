@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -25,6 +25,13 @@ class Span(msgspec.Struct, frozen=True):
 
     start: datetime
     end: datetime
+
+    @classmethod
+    def between(cls, start: datetime | None, end: datetime | None) -> Span | None:
+        """Return the stretch between two ends of which None is open; None where both are."""
+        if start is None and end is None:
+            return None
+        return cls(start or datetime.min.replace(tzinfo=UTC), end or datetime.max.replace(tzinfo=UTC))
 
     def holds(self, item: LiveItem) -> bool:
         """Whether the item happened in it, or was valid at some time of it."""
@@ -115,6 +122,11 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     periods: tuple[Span, ...] = ()
     #: the time that was asked for: what did not happen in it is left out
     during: Span | None = None
+    #: only messages of this session and of this role, where they are given
+    session: str = ""
+    role: str = ""
+    #: whether what one speaker said several times in the same words is one result
+    distinct: bool = True
     limit: int = 10
     min_score: float = 0.0
     #: contacts that may be heard beside the one asked for when they are linked with it; None is all of them
@@ -137,9 +149,13 @@ class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Results best first, the lowest position of the views used, and the ids each channel contributed."""
+    """Results best first, the lowest position of the views used, and the ids each channel contributed.
+
+    ``suppressions`` are instructions not to speak of something that the question or a result is about.
+    """
 
     results: list[RecallHit]
     position: int
     truncated: bool
     channels: dict[str, list[str]]
+    suppressions: list[LiveItem] = []

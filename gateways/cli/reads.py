@@ -13,7 +13,18 @@ from gateways.cli.session import Session, verb
 from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 
-__all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
+__all__ = [
+    "decision",
+    "get",
+    "history",
+    "list_memories",
+    "profiles",
+    "recall",
+    "show_recall",
+    "show_results",
+    "show_why",
+    "why",
+]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
@@ -58,28 +69,40 @@ async def recall(
         until=until,
         reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(fenced(reply.results)) if for_prompt else show_recall(reply))
+    session.show(
+        reply,
+        lambda: output.write_text(fenced([*reply.suppressions, *reply.results])) if for_prompt else show_recall(reply),
+    )
 
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.suppressions:
+        output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
         output.say("Nothing is known about that.")
         return
-    rows = [
-        (number, f"{result.relevance:.2f}", result.kind, _said(result), _found_by(result), result.id)
-        for number, result in enumerate(reply.results, start=1)
-    ]
-    output.table(f"at {reply.position}", ("#", "relevance", "kind", "text", "found by", "id"), rows)
+    show_results(f"at {reply.position}", reply.results)
     if reply.truncated:
         output.say("More was found than fits the limit or the token budget.")
+    for fact in reply.facts:
+        output.say(fact)
+
+
+def show_results(title: str, results: Iterable[RecallResult]) -> None:
+    """Print memories and messages that were found, one a row."""
+    rows = [
+        (number, f"{result.relevance:.2f}", result.kind, result.when, _said(result), _found_by(result), result.id)
+        for number, result in enumerate(results, start=1)
+    ]
+    output.table(title, ("#", "relevance", "kind", "when", "text", "found by", "id"), rows)
 
 
 def _said(result: RecallResult) -> str:
-    prefix = " ".join(filter(None, (output.when(result.at), result.name or result.role)))
-    return f"{prefix}: {result.text}" if prefix else result.text
+    who = result.name or result.role
+    return f"{who}: {result.text}" if who else result.text
 
 
 def _found_by(result: RecallResult) -> str:

@@ -10,14 +10,15 @@ import msgspec
 from domain.grants import Reach
 from domain.settings import Limits
 from domain.tokens import estimated_tokens
-from gateways.extraction.periods import OPEN_END, OPEN_START, periods_of
+from gateways.extraction.periods import periods_of
 from gateways.provenance import fenced, line_of
 from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
+from projections.ledger import LiveItem
 from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["fitting", "query_of", "reference_of", "reply_of"]
+__all__ = ["cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
 
 #: The channels that ask each index.
 _ASKS = {
@@ -38,7 +39,7 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
     return RecallQuery(
         text=request.query,
         periods=tuple(Span(one.start, one.end) for one in periods_of(request.query, reference_of(request))),
-        during=Span(request.since or OPEN_START, request.until or OPEN_END) if request.since or request.until else None,
+        during=Span.between(request.since, request.until),
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
@@ -59,16 +60,25 @@ def reply_of(
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     at = reference_of(request)
-    shown = (_dated(_result(hit, positions), at) for hit in answer.results)
-    results = fitting(shown, request, limits)
+    quiet = [shown(_unasked(item), positions, at) for item in answer.suppressions]
+    told = frozenset(one.id for one in quiet)
+    found = [shown(hit, positions, at) for hit in answer.results if hit.item.id not in told]
+    fits = fitting([*quiet, *found], request, limits)
+    results = [one for one in fits if one.id not in told]
     return RecallReply(
         results=results,
         position=positions.show(position),
-        truncated=answer.truncated or len(results) < len(answer.results),
+        truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
-        off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
+        off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
+        suppressions=[one for one in fits if one.id in told],
     )
+
+
+def _unasked(item: LiveItem) -> RecallHit:
+    """Return an instruction that is handed out beside the results as a hit of no channel."""
+    return RecallHit(item=item, score=0.0, relevance=0.0, channels=())
 
 
 def reference_of(request: RecallRequest) -> datetime:
@@ -82,22 +92,37 @@ def fitting(results: Iterable[RecallResult], request: RecallRequest, limits: Lim
     Tokens are those of a prompt that shows them fenced, with where they come from. One that is too long is left off
     whole, and shorter ones after it are still taken.
     """
+    if request.token_budget is None:
+        return cut_to(results, limits.reply_bytes)
+    left = request.token_budget - estimated_tokens(fenced([]))
     fits: list[RecallResult] = []
-    size, tokens = 0, estimated_tokens(fenced([]))
     for result in results:
-        size += len(msgspec.json.encode(result))
-        if size > limits.reply_bytes:
+        needed = estimated_tokens(line_of(result) + "\n")
+        if needed <= left:
+            left -= needed
+            fits.append(result)
+    return cut_to(fits, limits.reply_bytes)
+
+
+def cut_to(results: Iterable[RecallResult], reply_bytes: int) -> list[RecallResult]:
+    """Return the first results, as many as a reply of so many bytes carries."""
+    fits: list[RecallResult] = []
+    for result in results:
+        reply_bytes -= len(msgspec.json.encode(result))
+        if reply_bytes < 0:
             break
-        if request.token_budget is not None:
-            needed = estimated_tokens(line_of(result) + "\n")
-            if tokens + needed > request.token_budget:
-                continue
-            tokens += needed
         fits.append(result)
     return fits
 
 
-def _dated(result: RecallResult, at: datetime) -> RecallResult:
+def off_channels(answer: RecallAnswer, off: Mapping[str, str]) -> dict[str, str]:
+    """Return the channels of an answer that a view which is off could not serve, and why."""
+    return {channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels}
+
+
+def shown(hit: RecallHit, positions: Positions, at: datetime) -> RecallResult:
+    """Return a hit as it goes over the wire, with how far it is from the reference date."""
+    result = _result(hit, positions)
     return msgspec.structs.replace(result, when=when_of(result, at))
 
 

@@ -173,6 +173,7 @@ class LiveItem(msgspec.Struct, frozen=True, kw_only=True):
     stated_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    pinned: bool = False
 
     @property
     def happened(self) -> datetime:

@@ -56,7 +56,7 @@ HISTORY = "SELECT position, memory, topic, at, actor, actor_type, detail FROM me
 
 LIVE_MEMORY = """
 SELECT m.id, m.kind, m.text, m.position, m.recorded_at, m.session, m.occurred_at, m.scope, m.key, m.fact_type,
-    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to
+    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to, m.pinned
 FROM memories m
 """
 
@@ -181,6 +181,7 @@ def live_memory(row: Sequence[Any]) -> LiveItem:
         stated_at=_moment(row[13]),
         valid_from=_moment(row[14]),
         valid_to=_moment(row[15]),
+        pinned=bool(row[16]),
     )
 
 

@@ -113,6 +113,13 @@ CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';
 
+-- Instructions to stay quiet about something, and where; an empty scope is everywhere.
+CREATE TABLE IF NOT EXISTS suppressions (
+    memory TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    place TEXT NOT NULL
+) STRICT;
+
 -- Statements a person rejected, by their skeleton and scope, until a person brings them back.
 CREATE TABLE IF NOT EXISTS rejections (
     skeleton TEXT NOT NULL,

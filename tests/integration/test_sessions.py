@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.grants import Grant, Principal
 from domain.settings import ExtractionLimits
 from domain.transcript import Candidate, Found, KnownKey, Window
+from gateways.service import reads
 from tests.cheap import CheapEmbedder
 from tests.thinkers import NoteExtractor, Thinkers
 from tests.thinking_world import AGENT, PERSON, QUICK, World, thinking, until
@@ -200,3 +201,34 @@ async def test_only_who_may_write_a_session_ends_or_deletes_it(here: Here) -> No
     assert len(await here.texts(contact="*")) == 2
     with pytest.raises(NotFoundError):
         await here.call("end_session", AGENT, session="none")
+
+
+async def test_retention_hides_and_keeps(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Off by default. Switched on, what is older is neither recalled nor listed, but pinned memories are; it is kept."""
+    await here.say("note home = Ana lives in Porto", session="a")
+    kept = await here.remember("Ana sings in Porto")
+    await here.call("pin", id=kept)
+
+    async def shown() -> tuple[list[str], set[str]]:
+        found = await here.call("recall", query="Ana Porto", limit=50)
+        return await here.texts(), {one.text for one in found.results}
+
+    everything = (
+        ["Ana sings in Porto", "Ana lives in Porto"],
+        {"note home = Ana lives in Porto", "Ana lives in Porto"},
+    )
+    listed, recalled = await shown()
+    assert (listed, recalled - {"Ana sings in Porto"}) == everything
+    await here.call("settings", changes={"retention.days": 10})
+    assert (await shown())[0] == everything[0]
+    later = datetime.now(UTC) + timedelta(days=11)
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Later:
+            return cls.fromtimestamp(later.timestamp(), tz)
+
+    monkeypatch.setattr(reads, "datetime", Later)
+    assert await shown() == (["Ana sings in Porto"], {"Ana sings in Porto"})
+    await here.call("settings", changes={"retention.days": 0})
+    assert await shown() == (listed, recalled)

@@ -78,8 +78,9 @@ class RecallResult(Reply, frozen=True):
 class RecallReply(Reply, frozen=True):
     """Results best first; ``position`` is the lowest position of the views that answered.
 
-    ``facts`` are what the question's times mean and, where it asks for that, how far results are apart.
-
+    ``suppressions`` are instructions not to speak of something that the question or a result is about; they come
+    before the results in a token budget and do not count towards the limit. ``facts`` are what the question's times
+    mean and, where it asks for that, how far results are apart.
     ``provider`` answered; ``fallback`` says why the local one did where the profile wants another.
     """
 
@@ -92,3 +93,4 @@ class RecallReply(Reply, frozen=True):
     provider: str = "local"
     fallback: str = ""
     facts: list[str] = []
+    suppressions: list[RecallResult] = []
