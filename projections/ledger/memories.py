@@ -111,7 +111,7 @@ class MemoryQueries:
 
         Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
         cursor names, so that later writes move nothing. With ``as_of`` the status is that of then, judged by
-        the clock ``now``, and forgotten memories stay out. What was recorded before ``since`` is left out, unless pinned.
+        the clock ``now``, and forgotten memories stay out. Unless pinned, what was recorded before ``since`` does too.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
         """
         conditions, parameters = _status_filter(status, now) if as_of is None else _past_filter(status, now, as_of)

@@ -204,7 +204,7 @@ async def test_only_who_may_write_a_session_ends_or_deletes_it(here: Here) -> No
 
 
 async def test_retention_hides_and_keeps(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Off by default. Switched on, what is older is neither recalled nor listed, but pinned memories are; it is kept."""
+    """Off by default. Switched on, what is older is neither recalled nor listed, unless pinned; nothing is lost."""
     await here.say("note home = Ana lives in Porto", session="a")
     kept = await here.remember("Ana sings in Porto")
     await here.call("pin", id=kept)
