@@ -65,6 +65,7 @@ def recall(
         position=gathered.position,
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
+        weights={name: channel.weight for name, channel in planned.channels.items()},
         suppressions=suppressing(views, planned, request, results, now),
     )
 

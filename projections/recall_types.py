@@ -59,6 +59,8 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     #: what happened in the time that a question names
     period: Channel = Channel(0.15)
     message_period: Channel = Channel(0.15)
+    #: what the two weigh where a question says nothing else
+    only_period: float = 1.0
     message_vector: Channel = Channel(0.2)
     message_hyde_vector: Channel = Channel(0.1)
     message_terms: Channel = Channel(0.06)
@@ -120,6 +122,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     statement: str = ""
     #: times that the question names: what happened in them gains
     periods: tuple[Span, ...] = ()
+    #: whether the question says nothing but these times: what happened in them is the answer then
+    only_periods: bool = False
     #: the time that was asked for: what did not happen in it is left out
     during: Span | None = None
     #: what was recorded before is left out, unless it is pinned
@@ -153,11 +157,12 @@ class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
 class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Results best first, the lowest position of the views used, and the ids each channel contributed.
 
-    ``suppressions`` are instructions not to speak of something that the question or a result is about.
+    ``weights`` are what each channel that was asked counted with. ``suppressions`` are instructions not to speak of something that the question or a result is about.
     """
 
     results: list[RecallHit]
     position: int
     truncated: bool
     channels: dict[str, list[str]]
+    weights: dict[str, float] = {}
     suppressions: list[LiveItem] = []

@@ -89,6 +89,9 @@ def show_recall(reply: RecallReply) -> None:
         output.say("More was found than fits the limit or the token budget.")
     for fact in reply.facts:
         output.say(fact)
+    if reply.weights:
+        rows = [(name, f"{weight:g}", len(reply.channels.get(name, ()))) for name, weight in reply.weights.items()]
+        output.table("Channels", ("channel", "weight", "found"), rows)
 
 
 def show_results(title: str, results: Iterable[RecallResult]) -> None:

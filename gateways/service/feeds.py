@@ -23,6 +23,8 @@ from domain.events import (
     ContactSet,
     ContactsLinked,
     ContactsUnlinked,
+    ConversationDeleted,
+    ConversationEnded,
     Event,
     ExtractionCompleted,
     ExtractionFailed,
@@ -283,6 +285,8 @@ def _about(event: Event) -> About | None:
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
+            return About("session", event.session)
+        case ConversationEnded() | ConversationDeleted():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)

@@ -20,7 +20,7 @@ from domain.kernel import Context
 from domain.kinds import conversation_scope
 from domain.memory import Memory
 from domain.resting import end_task, forget_version, lose
-from gateways.service.aggregates import Loaded, change, change_many
+from gateways.service.aggregates import Loaded, change, change_many, note_ended
 from gateways.service.context import Core
 from gateways.service.finding import aggregate_of
 from gateways.service.grounds import loss_of
@@ -98,7 +98,8 @@ async def _forget(core: Core, profile: OpenProfile, messages: Sequence[str], con
         try:
             if envelopes:
                 encoded = [await core.events.encode(one, expected=at[one.originator_id]) for one in envelopes]
-                await core.events.log.append(encoded)
+                positions = await core.events.log.append(encoded)
+                note_ended(core, profile.name, max(positions))
         except ConflictError:
             # Somebody else forgot one of them first, which its head tells now.
             if attempt == _TRIES - 1:

@@ -62,8 +62,9 @@ async def reading(
     """
     check_profile(profile)
     position = core.positions.read(at_least, field="at_least")
-    if position:
-        await core.reader.wait_for(position, core.settings.wait_seconds)
+    ended = core.ended.get(profile, 0)
+    if max(position, ended) > core.reader.passed:
+        await core.reader.wait_for(max(position, ended), core.settings.wait_seconds)
     if not await core.known_profile(profile):
         if absent is not None:
             return absent

@@ -10,10 +10,11 @@ import msgspec
 from domain.grants import Reach
 from domain.settings import Limits
 from domain.tokens import estimated_tokens
-from gateways.extraction.periods import periods_of
+from gateways.extraction.periods import Period, periods_of
 from gateways.provenance import fenced, line_of
 from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
+from projections.analysis import query_terms
 from projections.ledger import LiveItem
 from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
@@ -36,9 +37,11 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
     kinds = frozenset(request.kinds)
     if not request.contact and not reach.hears(""):
         kinds = (kinds or _MEMORIES) - {"message"}
+    periods = periods_of(request.query, reference_of(request))
     return RecallQuery(
         text=request.query,
-        periods=tuple(Span(one.start, one.end) for one in periods_of(request.query, reference_of(request))),
+        periods=tuple(Span(one.start, one.end) for one in periods),
+        only_periods=bool(periods) and not query_terms(_undated(request.query, periods)).text,
         during=Span.between(request.since, request.until),
         contact=request.contact,
         kinds=kinds,
@@ -47,6 +50,12 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         min_score=request.min_score,
         within=reach.reads,
     )
+
+
+def _undated(question: str, periods: Iterable[Period]) -> str:
+    for period in periods:
+        question = question.replace(period.words, " ", 1)
+    return question
 
 
 def reply_of(
@@ -70,6 +79,7 @@ def reply_of(
         position=positions.show(position),
         truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
+        weights=answer.weights if request.explain else {},
         off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
         suppressions=[one for one in fits if one.id in told],

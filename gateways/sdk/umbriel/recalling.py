@@ -88,6 +88,8 @@ class RecallReply(Reply, frozen=True):
     position: str
     truncated: bool = False
     channels: dict[str, list[str]] = {}
+    #: with ``explain``: what each channel that was asked counted with
+    weights: dict[str, float] = {}
     #: channels that cannot be asked now, and why
     off: dict[str, str] = {}
     provider: str = "local"
