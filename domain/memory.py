@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from domain.copying import CopyState
 from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
@@ -34,7 +35,7 @@ from domain.version import Remembered, Status, Version
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
 
-class Memory(Aggregate):
+class Memory(CopyState, Aggregate):
     """All versions at one address.
 
     At most one has the status ``live``, expired or not: one that has expired is superseded by the next one
@@ -71,8 +72,7 @@ class Memory(Aggregate):
         self._check_rejected(draft, context, rejected=rejected)
         if not person and (gone := self._ended_on(draft.sources)):
             return Remembered(gone, "blocked")
-        standing = self._standing()
-        if standing is not None and standing.live_at(context.now):
+        if (standing := self._standing()) is not None and standing.live_at(context.now):
             if standing.says(draft):
                 if draft.source == "explicit":
                     affirm(self, standing, context)
@@ -384,9 +384,9 @@ class Memory(Aggregate):
         """Note what it rests on no more, and who states it besides; metadata is the ledger's."""
         version = self.find(event.memory)
         version.lost |= set(event.lost)
-        if event.affirmed:
-            version.affirmed = True
-            version.author_type = "person" if self.author.type == "person" else version.author_type
+        version.affirmed |= event.affirmed
+        if event.affirmed and self.author.type == "person":
+            version.author_type = "person"
 
     def on_judged(self, event: MemoryJudged) -> None:
         """Note that it was done; what follows from it has events of its own."""

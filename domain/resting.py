@@ -45,7 +45,8 @@ def affirm(memory: Memory, version: Version, context: Context) -> bool:
     A person who affirms what an agent stated makes it a person's statement.
     """
     person = context.actor.type == "person"
-    if version.stands_alone and not (person and version.author_type != "person"):
+    original = version.stands_alone and (version.affirmed or version.written.source != "copy")
+    if original and not (person and version.author_type != "person"):
         return False
     event = MemoryRevised(memory=version.written.memory, affirmed=True)
     memory.emit(event, context, key_scope=memory_key_scope(version.written))

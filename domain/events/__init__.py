@@ -15,6 +15,7 @@ from domain.events.conversation import (
     MessageForgotten,
     MessageRecorded,
 )
+from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
@@ -47,6 +48,7 @@ __all__ = [
     "ContradictionNoted",
     "ConversationDeleted",
     "ConversationEnded",
+    "CopyFollowed",
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",
@@ -55,7 +57,9 @@ __all__ = [
     "ExtractedItem",
     "ExtractionCompleted",
     "ExtractionFailed",
+    "Followed",
     "Judgement",
+    "MemoryCopied",
     "MemoryDecayed",
     "MemoryExpired",
     "MemoryForgotten",
@@ -70,6 +74,8 @@ __all__ = [
     "MemoryUnpinned",
     "MessageForgotten",
     "MessageRecorded",
+    "Origin",
+    "OriginChanged",
     "ProfileCreated",
     "RecallServed",
     "RefusalRecorded",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from domain.events.base import Event
+from domain.events.copying import Origin
 from domain.kinds import Kind, Source
 
 __all__ = [
@@ -33,7 +34,7 @@ class MemoryRemembered(Event, frozen=True):
 
     ``memory`` is ``<address>@<version>``; ``scope`` is the contact as written, None for agent-wide;
     ``folded`` is the normalised content that duplicates are recognised by. ``stated_at`` is when it was said, None
-    for now; ``extraction`` and ``model`` tell which work wrote it where no caller did.
+    for now; ``extraction`` and ``model`` tell which work wrote it where no caller did. A copy has its ``origin``.
     """
 
     TOPIC = "memory.remembered"
@@ -60,6 +61,7 @@ class MemoryRemembered(Event, frozen=True):
     stated_at: datetime | None = None
     extraction: str = ""
     model: str = ""
+    origin: Origin | None = None
 
 
 class MemorySuperseded(Event, frozen=True):

@@ -15,6 +15,10 @@ __all__ = ["FollowingWorker"]
 _WAKING = frozenset({"message.forgotten", "conversation.ended", "conversation.deleted"})
 #: Written late, they may rest on what was forgotten.
 _LATE = frozenset({"memory.remembered", "extraction.completed"})
+#: Copies are told of these.
+_TOLD = frozenset(
+    f"memory.{what}" for what in ("forgotten", "retracted", "rejected", "superseded", "expired", "restored")
+)
 
 
 class FollowingWorker(ProfileWorker):
@@ -26,7 +30,7 @@ class FollowingWorker(ProfileWorker):
 
     def look(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something may follow from these events."""
-        for profile in {one.profile for one in envelopes if one.topic in _WAKING | _LATE}:
+        for profile in {one.profile for one in envelopes if one.topic in _WAKING | _LATE | _TOLD}:
             self.wake(profile)
 
     async def _work(self, profile: str) -> bool:

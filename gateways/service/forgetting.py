@@ -22,6 +22,7 @@ from domain.memory import Memory
 from domain.resting import end_task, forget_version, lose
 from gateways.service.aggregates import Loaded, change, change_many, note_ended
 from gateways.service.context import Core
+from gateways.service.copying import tell_copies
 from gateways.service.finding import aggregate_of
 from gateways.service.grounds import loss_of
 from gateways.service.profiles import OpenProfile
@@ -132,7 +133,7 @@ async def follow_up(core: Core, profile: OpenProfile) -> int:
         views = core.profiles.current(profile).views
         if "ledger" in views.stopped or not await core.in_thread(views.ledger.has_following):
             return position
-        if any([await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft)]):
+        if any([await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft, tell_copies)]):
             continue
         if await core.events.log.last_position() == position:
             return position

@@ -185,7 +185,7 @@ async def _forget_memory(
         lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
     )
     gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
-    if len(gone) > len(touched):
+    if gone:
         position = max(position, await follow_up(core, profile))
     return _Touched(gone, entailed, position)
 

@@ -12,6 +12,7 @@ from domain.grants import Principal
 from gateways.service import changes, closing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
+from gateways.service.copying import copy
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -21,7 +22,7 @@ from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from umbriel import admin as upkeep
-from umbriel import conversations, sessions
+from umbriel import conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 
@@ -171,6 +172,10 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
+async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
+    return await copy(service.core, caller, profile, request)
+
+
 async def _end_session(
     service: Service, caller: Caller, profile: str, request: sessions.EndSessionRequest
 ) -> msgspec.Struct:
@@ -245,6 +250,7 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from projections.ledger.grounds import Closing, Overdue, Resting
+from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
@@ -52,6 +52,7 @@ __all__ = [
     "Resting",
     "ThinkingCounts",
     "UnreadSession",
+    "Untold",
     "UsageRecord",
     "model_of",
     "query_segments",

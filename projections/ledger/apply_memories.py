@@ -26,6 +26,7 @@ from domain.events import (
 )
 from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
+from projections.ledger.apply_copies import project_copies
 from projections.ledger.apply_grounds import drop_grounds, lose_grounds, not_overdue, note_grounds, note_words
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -33,8 +34,9 @@ from projections.ledger.segments import key_segments
 
 __all__ = ["project_memory"]
 
-# Left out of a history entry: ids it has anyway, texts that are kept with the version, the retry's own id.
-_NOT_DETAIL = frozenset({"memory", "address", "memories", "content", "skeleton", "request_id"})
+# Left out of a history entry: ids it has anyway, texts that are kept with the version, the retry's own id, and which
+# other profiles there are.
+_NOT_DETAIL = frozenset({"memory", "address", "memories", "content", "skeleton", "request_id", "profile", "copy"})
 
 
 def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
@@ -64,6 +66,7 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _forget_all(db, envelope, event)
         case _:
             _set_field(db, envelope, event)
+    project_copies(db, envelope, event)
     _note(db, envelope, event)
 
 

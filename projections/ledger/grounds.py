@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from domain.events import Followed
 from projections.ledger import rows
 from projections.ledger.store import Store
 
-__all__ = ["Closing", "GroundQueries", "Overdue", "Resting"]
+__all__ = ["Closing", "GroundQueries", "Overdue", "Resting", "Untold"]
 
 _MEMORIES = """
 SELECT id, address, scope, text FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND status <> 'forgotten'
@@ -64,6 +65,18 @@ class Closing(msgspec.Struct, frozen=True):
     actor_type: str
 
 
+class Untold(msgspec.Struct, frozen=True):
+    """A copy that has to be told what became of its original, and who did that."""
+
+    memory: str
+    profile: str
+    copy: str
+    how: Followed
+    event: str
+    actor: str
+    actor_type: str
+
+
 class GroundQueries:
     """Reads of what memories rest on; part of `Ledger`."""
 
@@ -98,10 +111,15 @@ class GroundQueries:
 
     def has_following(self) -> bool:
         """Whether something still follows from what was forgotten, ended or deleted."""
-        sql = "SELECT EXISTS (SELECT 1 FROM {}) OR EXISTS (SELECT 1 FROM {}) OR EXISTS (SELECT 1 FROM {})"
+        tables = ("bereft", "overdue", "deleting", "untold")
         with self._store.read() as db:
-            (found,) = db.execute(sql.format("bereft", "overdue", "deleting")).fetchone()
-        return bool(found)
+            return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {one})").fetchone()[0] for one in tables)
+
+    def untold(self, limit: int) -> list[Untold]:
+        """Return copies that have to be told what became of their originals."""
+        sql = "SELECT * FROM untold ORDER BY memory, profile, copy LIMIT ?"
+        with self._store.read() as db:
+            return [Untold(*row) for row in db.execute(sql, (limit,))]
 
     def said_in(self, session: str, before: int | None, limit: int) -> list[str]:
         """Return messages of a session below a position (None: all) that are not forgotten, oldest first."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from domain.events import Origin
 from projections.ledger.records import (
     Conversation,
     HistoryRecord,
@@ -40,7 +41,8 @@ MEMORY = """
 SELECT m.id, m.address, m.version, m.kind, m.fact_type, m.scope, m.key, m.folded_key, m.text, m.queries, m.session,
     m.source, m.confidence, m.author, m.author_type, m.sources, m.metadata, m.occurred_at, m.valid_from, m.valid_to,
     m.expires_at, m.recorded_at, m.position, m.status, m.superseded_by, m.pinned, coalesce(a.count, 0), a.last_at,
-    m.stated_at, m.extraction, m.model
+    m.stated_at, m.extraction, m.model,
+    (SELECT o.origin FROM origins o WHERE o.memory = m.id), (SELECT o.status FROM origins o WHERE o.memory = m.id)
 FROM memories m LEFT JOIN accesses a ON a.memory = m.id
 """
 
@@ -66,6 +68,7 @@ FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
 
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
+_ORIGIN = msgspec.json.Decoder(Origin)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -117,6 +120,8 @@ def memory(row: Sequence[Any] | sqlite3.Row) -> MemoryRecord:
         stated_at=_moment(row[28]),
         extraction=row[29],
         model=row[30],
+        origin=None if row[31] is None else _ORIGIN.decode(row[31]),
+        origin_status=row[32] or "",
     )
 
 

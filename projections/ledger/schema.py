@@ -232,6 +232,31 @@ CREATE TABLE IF NOT EXISTS deleting (
     actor_type TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Where copies come from, and what became of the original.
+CREATE TABLE IF NOT EXISTS origins (
+    memory TEXT PRIMARY KEY,
+    origin TEXT NOT NULL,
+    status TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Copies that memories have in other profiles, and what these still have to be told.
+CREATE TABLE IF NOT EXISTS copies (
+    memory TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    copy TEXT NOT NULL,
+    PRIMARY KEY (memory, profile, copy)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS untold (
+    memory TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    copy TEXT NOT NULL,
+    how TEXT NOT NULL,
+    event TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL,
+    PRIMARY KEY (memory, profile, copy)
+) STRICT, WITHOUT ROWID;
+
 -- The last end of each session that ended.
 CREATE TABLE IF NOT EXISTS session_ends (
     session TEXT PRIMARY KEY,

@@ -16,6 +16,7 @@ from domain.events import (
     ContradictionNoted,
     ConversationDeleted,
     ConversationEnded,
+    CopyFollowed,
     DroppedItem,
     EmbeddingComputed,
     EmbeddingFailed,
@@ -25,6 +26,7 @@ from domain.events import (
     ExtractionCompleted,
     ExtractionFailed,
     Judgement,
+    MemoryCopied,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -39,6 +41,8 @@ from domain.events import (
     MemoryUnpinned,
     MessageForgotten,
     MessageRecorded,
+    Origin,
+    OriginChanged,
     ProfileCreated,
     RecallServed,
     RefusalRecorded,
@@ -247,6 +251,15 @@ _EVENTS: tuple[Event, ...] = (
     ContradictionNoted(memory=_ONE, other="", text="Ana lives in Oslo.", sources=(_MESSAGE,)),
     ConversationEnded(session="s1"),
     ConversationDeleted(session="会議"),
+    msgspec.structs.replace(
+        _REMEMBERED,
+        source="copy",
+        sources=(),
+        origin=Origin(profile="bea", memory=_OTHER, position="UMBRIEL.x:7", author="ana", author_type="person"),
+    ),
+    MemoryCopied(memory=_ONE, profile="bea", copy=_OTHER),
+    CopyFollowed(memory=_ONE, profile="bea", copy=_OTHER, how="forgotten", event="e" * 32),
+    OriginChanged(memory=_OTHER, status="superseded"),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -14,6 +14,7 @@ from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
 from umbriel._conversations import ConversationVerbs
+from umbriel._copies import CopyVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
@@ -30,7 +31,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, ConversationVerbs, SessionVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, ConversationVerbs, SessionVerbs, CopyVerbs, AdminVerbs, PrincipalVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
