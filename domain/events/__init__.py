@@ -14,11 +14,15 @@ from domain.events.conversation import (
     ConversationEnded,
     MessageForgotten,
     MessageRecorded,
+    NotesSet,
+    TaskCleared,
+    TaskSet,
 )
 from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
+from domain.events.goal import GoalClosed, GoalProgressed, GoalSet
 from domain.events.memory import (
     ContradictionNoted,
     ExpirySet,
@@ -37,6 +41,7 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.reflection import Learning, ReflectionRecorded
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
 __all__ = [
@@ -58,7 +63,11 @@ __all__ = [
     "ExtractionCompleted",
     "ExtractionFailed",
     "Followed",
+    "GoalClosed",
+    "GoalProgressed",
+    "GoalSet",
     "Judgement",
+    "Learning",
     "MemoryCopied",
     "MemoryDecayed",
     "MemoryExpired",
@@ -74,13 +83,17 @@ __all__ = [
     "MemoryUnpinned",
     "MessageForgotten",
     "MessageRecorded",
+    "NotesSet",
     "Origin",
     "OriginChanged",
     "ProfileCreated",
     "RecallServed",
+    "ReflectionRecorded",
     "RefusalRecorded",
     "Served",
     "SettingsChanged",
+    "TaskCleared",
+    "TaskSet",
     "Usage",
     "UsageRecorded",
     "decode_event",

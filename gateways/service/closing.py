@@ -46,7 +46,7 @@ async def end_session(core: Core, caller: Caller, profile: str, request: EndSess
 
 
 async def delete_session(core: Core, caller: Caller, profile: str, request: DeleteSessionRequest) -> DeleteSessionReply:
-    """Forget every message of a session, with what was drawn from them alone, and its tasks.
+    """Forget every message of a session, with what was drawn from them alone, its tasks and its notes.
 
     The tombstone comes first: what it entails is done even if this process ends before.
     """
@@ -59,9 +59,9 @@ async def delete_session(core: Core, caller: Caller, profile: str, request: Dele
         tasks = await core.in_thread(lambda: ledger.tasks_of(session, None))
         entailed = await entailed_by(core, opened, messages, caller.reach.sees) if messages else Entailed()
         position = await core.events.log.last_position()
-        if not request.preview and (messages or tasks):
-            aggregate_id = opened.subject(Conversation.CATEGORY, session)
-            await change(core, Conversation, aggregate_id, lambda one: one.delete(session, caller.context()))
+        if not request.preview:
+            aggregate_id, said = opened.subject(Conversation.CATEGORY, session), bool(messages or tasks)
+            await change(core, Conversation, aggregate_id, lambda one: one.delete(session, caller.context(), said=said))
             position = await follow_up(core, opened)
     gone = list(dict.fromkeys((*entailed.forgotten, *tasks)))
     return DeleteSessionReply(

@@ -32,9 +32,12 @@ from domain.events import (
     MemoryRestored,
     MessageForgotten,
     MessageRecorded,
+    NotesSet,
     ProfileCreated,
     RecallServed,
     SettingsChanged,
+    TaskCleared,
+    TaskSet,
 )
 from domain.grants import ALL
 from gateways.jetstream.log import Entry, Tail
@@ -286,7 +289,7 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
             return About("session", event.session)
-        case ConversationEnded() | ConversationDeleted():
+        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)

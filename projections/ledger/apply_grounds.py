@@ -153,6 +153,8 @@ def _session_closed(db: sqlite3.Connection, envelope: Envelope, event: Conversat
         values = (event.session, at, actor.principal, actor.type)
         db.execute("INSERT OR REPLACE INTO deleting VALUES (?, ?, ?, ?)", values)
         db.execute(_DELETED, (event.session,))
+        db.execute("DELETE FROM notes WHERE session = ?", (event.session,))
+        db.execute("DELETE FROM tasks WHERE session = ?", (event.session,))
         return
     values = (event.session, at, actor.principal, actor.type)
     db.execute("INSERT OR REPLACE INTO session_ends VALUES (?, ?, ?, ?)", values)

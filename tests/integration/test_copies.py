@@ -105,7 +105,7 @@ async def test_what_ends_the_original_ends_its_copies(here: Here, verb: str, sta
 async def there_found(here: Here, profile: str, text: str) -> bool:
     """Whether recall in a profile finds a text."""
     found = await there(here, profile, "recall", query=text, limit=50)
-    return any(one.text == text for one in found.results)
+    return text in {str(one.text) for one in found.results}
 
 
 async def test_a_forgotten_message_reaches_copies(here: Here) -> None:

@@ -115,6 +115,7 @@ async def test_a_deleted_session_is_gone_with_what_was_drawn_from_it(here: Here)
     await here.say("note pet = Ana has a cat", session="b")
     await here.remember("Buy milk", kind="task", session="a")
     await here.remember("Ana sings", PERSON, session="a")
+    await here.call("set_context", session="a", notes="Ana is in a hurry")
     preview = await here.call("delete_session", PERSON, session="a", preview=True)
     assert (preview.messages, len(preview.memories), len(preview.kept)) == (3, 3, 1)
     assert len(await here.texts()) == 5
@@ -129,6 +130,7 @@ async def test_a_deleted_session_is_gone_with_what_was_drawn_from_it(here: Here)
     for memory in gone.memories:
         why = await here.call("why", id=memory)
         assert [one.by for one in why.events if one.topic == "memory.forgotten"] == ["local"]
+    assert "hurry" not in str(await here.call("get_context", session="a"))
     again = await here.call(
         "ingest", messages=said("note home = Ana lives in Porto", "note job = Ana cooks"), session="a", wait=True
     )
