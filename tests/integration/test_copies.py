@@ -105,7 +105,8 @@ async def test_what_ends_the_original_ends_its_copies(here: Here, verb: str, sta
 async def there_found(here: Here, profile: str, text: str) -> bool:
     """Whether recall in a profile finds a text."""
     found = await there(here, profile, "recall", query=text, limit=50)
-    return text in {str(one.text) for one in found.results}
+    texts_found: set[str] = {one.text for one in found.results}
+    return text in texts_found
 
 
 async def test_a_forgotten_message_reaches_copies(here: Here) -> None:
@@ -125,7 +126,8 @@ async def test_a_superseded_original_is_noted_at_the_copy(here: Here) -> None:
     await here.remember("Ana lives in Faro", key="home")
 
     async def noted() -> bool:
-        return (await there(here, "q", "get", id=copy.memory.id)).origin.status == "superseded"
+        origin = (await there(here, "q", "get", id=copy.memory.id)).origin
+        return str(origin.status) == "superseded"
 
     await until(noted)
     assert await texts(here, "q") == [HOME]
