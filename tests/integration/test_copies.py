@@ -98,6 +98,9 @@ async def test_what_ends_the_original_ends_its_copies(here: Here, verb: str, sta
         assert [event.by for event in why.events if event.topic == f"memory.{status}"] == ["local"]
         assert not await there_found(here, profile, HOME)
     assert await texts(here, "s") == [HOME, "Ana has a cat"]
+    if verb == "reject":
+        with pytest.raises(RefusedError):
+            await there(here, "q", "remember", content=HOME.upper(), key="elsewhere")
     await there(here, "q", "rebuild")
     assert await texts(here, "q") == ["Ana has a cat"]
 
