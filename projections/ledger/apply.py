@@ -24,6 +24,7 @@ from domain.events import (
     UsageRecorded,
 )
 from domain.indexing import IndexChange, Indexing, session_token
+from projections.ledger.apply_episodes import Episodic, project_episodic
 from projections.ledger.apply_grounds import project_end
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_work import project_work
@@ -63,6 +64,8 @@ def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
     event = envelope.data
     if isinstance(event, Working):
         project_working(db, envelope, event)
+    elif isinstance(event, Episodic):
+        project_episodic(db, envelope, event)
     elif event.category() == "memory":
         project_memory(db, envelope, event)
 

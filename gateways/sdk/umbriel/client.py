@@ -13,6 +13,7 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._goals import GoalVerbs
@@ -39,6 +40,7 @@ _SERVICE = "_"
 
 class Umbriel(
     ChangeVerbs,
+    ContextVerbs,
     ConversationVerbs,
     SessionVerbs,
     TurnVerbs,
