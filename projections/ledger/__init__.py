@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
@@ -31,6 +32,7 @@ from projections.ledger.working import GoalEventRecord, GoalRecord, LearningReco
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "Closing",
     "ContactRecord",
     "Conversation",
     "Counts",
@@ -48,12 +50,15 @@ __all__ = [
     "MemoryRecord",
     "MessageRecord",
     "NoteRecord",
+    "Overdue",
     "Page",
     "Pending",
     "ReflectionRecord",
     "RefusalRecord",
+    "Resting",
     "ThinkingCounts",
     "UnreadSession",
+    "Untold",
     "UsageRecord",
     "model_of",
     "query_segments",
