@@ -65,8 +65,8 @@ class MemoryRemembered(Event, frozen=True):
 class MemorySuperseded(Event, frozen=True):
     """A version was replaced.
 
-    ``rule``: ``address``, ``order`` (it was said before what is live), ``correction``, ``restore``, ``judge``,
-    ``heuristic`` or ``consolidation``.
+    ``rule``: ``address``, ``order`` (it was said before what is live), ``correction``, ``part`` (a part of it was
+    taken out), ``restore``, ``judge``, ``heuristic`` or ``consolidation``.
     """
 
     TOPIC = "memory.superseded"
@@ -187,7 +187,7 @@ class MemoryRestored(Event, frozen=True):
 
 
 class MemoryForgotten(Event, frozen=True):
-    """Every version at the address left every view."""
+    """These versions at the address left every view: all that were left, or older ones."""
 
     TOPIC = "memory.forgotten"
     address: str

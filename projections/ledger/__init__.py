@@ -24,6 +24,7 @@ from projections.ledger.records import (
     UnreadSession,
     UsageRecord,
 )
+from projections.ledger.scopes import Said, Stated
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.view import Ledger, model_of
 
@@ -46,6 +47,8 @@ __all__ = [
     "Page",
     "Pending",
     "RefusalRecord",
+    "Said",
+    "Stated",
     "ThinkingCounts",
     "UnreadSession",
     "UsageRecord",

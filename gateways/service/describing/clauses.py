@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -88,7 +89,9 @@ def finite(words: Sequence[Word], before: Sequence[Word]) -> bool:
 
 
 def _says(one: Word) -> bool:
-    return one.identifier is not None or (one.word not in SILENT and one.word not in NEGATIONS and one.word not in FORMER)
+    return one.identifier is not None or (
+        one.word not in SILENT and one.word not in NEGATIONS and one.word not in FORMER
+    )
 
 
 def _switch(words: Sequence[Word], at: int) -> bool:
@@ -109,13 +112,18 @@ def _owners(subject: Sequence[Word]) -> list[Word]:
 
 def _name_before(subject: Sequence[Word], at: int) -> list[Word]:
     found: list[Word] = []
-    while at > 0 and subject[at].name and (subject[at - 1].name or subject[at - 1].opens) and not subject[at - 1].owner:
+    while at > 0 and subject[at].name and _same_name(subject[at - 1], subject[at]):
         at -= 1
         if _says(subject[at]):
             found.append(subject[at])
     return found
 
 
+def _same_name(one: Word, other: Word) -> bool:
+    """Whether two words side by side can be one name: nothing but a space is between them."""
+    return (one.name or one.opens) and not one.owner and other.start == one.end + 1
+
+
 def _former(words: Sequence[Word]) -> bool:
-    used = any(one.word == "used" and two.word == "to" for one, two in zip(words, words[1:], strict=False))
+    used = any(one.word == "used" and two.word == "to" for one, two in pairwise(words))
     return used or any(one.word in FORMER for one in words)

@@ -18,14 +18,34 @@ from gateways.service.describing.words import SELF_WORD, Word, read
 __all__ = ["Compound", "Part", "Place", "take_apart"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
-_ABBREVIATION = re.compile(r"(?:\b(?:dr|mr|mrs|ms|st|no|vs|prof|inc|ltd|e\.g|i\.e|approx|tel|ext)|(?<!\w)\w)\.$", re.I)
-_JOINT = re.compile(r"\s*(?:,\s+(?:and|but)|,|\s(?:and|but))\s+", re.I)
-_ITEM_JOINT = re.compile(r"\s*,\s+and\s+|\s*,\s+|\s+and\s+", re.I)
-_PRONOUN = re.compile(r"^(?:he|she|it|they)\b", re.I)
-_CONTRACTED = re.compile(r"['’](?:m|re|ve|ll|d)\b", re.I)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:dr|mr|mrs|ms|st|no|vs|prof|inc|ltd|e\.g|i\.e|approx|tel|ext)|(?<!\w)\w)\.$", re.IGNORECASE
+)
+_JOINT = re.compile(r"\s*(?:,\s+(?:and|but)|,|\s(?:and|but))\s+", re.IGNORECASE)
+_ITEM_JOINT = re.compile(r"\s*,\s+and\s+|\s*,\s+|\s+and\s+", re.IGNORECASE)
+_PRONOUN = re.compile(r"^(?:he|she|it|they)\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"['’](?:m|re|ve|ll|d)\b", re.IGNORECASE)
 #: verbs after which a list is one of things apart
 _LISTING = frozenset(
-    map(stem_of, "like love enjoy hate dislike drink eat speak play collect own know study teach".split())
+    map(
+        stem_of,
+        [
+            "like",
+            "love",
+            "enjoy",
+            "hate",
+            "dislike",
+            "drink",
+            "eat",
+            "speak",
+            "play",
+            "collect",
+            "own",
+            "know",
+            "study",
+            "teach",
+        ],
+    )
 )
 _PAIRS = frozenset(
     {
@@ -118,6 +138,17 @@ class Compound(msgspec.Struct, frozen=True):
             sentences.append(self._joined(kept, clauses, s, named=before_gone) + self.ends[s])
         return " ".join(sentences).rstrip(" ;")
 
+    def instead(self, place: Place, content: str) -> str:
+        """Return what a new statement says in the place of a part, with the subject only where it belongs."""
+        clauses = self.sentences[place[0]]
+        one, content = clauses[place[1]], content.strip().rstrip(".")
+        subject = one.subject or clauses[0].subject
+        bare = content[len(subject) :].strip() if _begins(content, subject) else content
+        if one.carried:
+            return bare
+        starts = verb_at(read(content)) == 0
+        return f"{subject} {content}" if starts and subject else content
+
     def _joined(
         self, kept: list[tuple[_Clause, str]], clauses: Sequence[_Clause], sentence: int, *, named: bool
     ) -> str:
@@ -135,11 +166,16 @@ class Compound(msgspec.Struct, frozen=True):
         return said
 
 
+def _begins(content: str, subject: str) -> bool:
+    return bool(subject) and f"{content} ".casefold().startswith(f"{subject} ".casefold())
+
+
 def _kept(one: _Clause, s: int, c: int, gone: Sequence[Place], instead: Mapping[Place, str]) -> str | None:
     """Return what is left of a clause as it stands among others, None for nothing."""
     if not one.items:
         return instead.get((s, c, 0), None if (s, c, 0) in gone else one.said)
-    items, added = [], []
+    items: list[str] = []
+    added: list[str] = []
     for i, item in enumerate(one.items):
         if (new := instead.get((s, c, i))) is not None:
             (items if new.startswith(one.head) else added).append(new.removeprefix(one.head))

@@ -26,26 +26,28 @@ _IBAN_LENGTHS = range(15, 35)
 _CARD_LENGTHS = range(13, 20)
 _ENDING = 4
 _TOP_LEVEL = (
-    "com|org|net|edu|gov|io|dev|app|info|biz|co|me|ai|eu|uk|us|de|at|ch|fr|es|it|pt|nl|be|pl|se|no|dk|fi|ie|jp|br|example|test"
+    "com|org|net|edu|gov|io|dev|app|info|biz|co|me|ai|eu|uk|us|de|at|ch|fr|es|it|pt"
+    "|nl|be|pl|se|no|dk|fi|ie|jp|br|example|test"
 )
 
 _UUID = re.compile(
-    r"(?<![\w-])(?:urn:uuid:)?\{?([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})\}?(?![\w-])", re.I
+    r"(?<![\w-])(?:urn:uuid:)?\{?([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})\}?(?![\w-])",
+    re.IGNORECASE,
 )
 _AT = r"(?:@|\s*[\[({]\s*at\s*[\])}]\s*)"
 _DOT = r"(?:\.|\s*[\[({]\s*dot\s*[\])}]\s*)"
 _EMAIL = re.compile(
-    rf"(?<![\w.+%-])(?:mailto:)?([\w+%-]+(?:{_DOT}[\w+%-]+)*){_AT}([\w-]+(?:{_DOT}[\w-]+)+)(?![\w@])", re.I
+    rf"(?<![\w.+%-])(?:mailto:)?([\w+%-]+(?:{_DOT}[\w+%-]+)*){_AT}([\w-]+(?:{_DOT}[\w-]+)+)(?![\w@])", re.IGNORECASE
 )
 _URL = re.compile(
     rf"(?<![\w@.-])(?:https?://[^\s<>\"]+|(?:[\w-]+\.)+(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)(?::\d+)?(?:[/?#][^\s<>\"]*)?)",
-    re.I,
+    re.IGNORECASE,
 )
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{1,4})+(?!\w)", re.I)
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{1,4})+(?!\w)", re.IGNORECASE)
 _MASKED = re.compile(
     r"(?<!\w)(?:(?:card|visa|mastercard|amex|maestro)\b\D{0,24}?\b(?:ending|ends|end)(?:\s+(?:in|with|on))?\s+"
     r"|[*x•\u2022]{2,}[ -]*(?:[*x•\u2022]{2,}[ -]*)*|…\s?|\.{3}\s?)(\d{4})(?!\w)",
-    re.I,
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"(?<![\w.,:#])(?:tel:)?(?:\+|\(\+\))?\(?\d(?:[\d()/\u00a0 .-]*\d)?(?![\w])")
 _CODE = re.compile(r"(?<![\w-])[A-Z]{1,6}-?\d[\d-]*\d[A-Z]?(?![\w-])")
@@ -119,7 +121,7 @@ def _uuids(text: str) -> Iterator[Identifier]:
 
 def _emails(text: str) -> Iterator[Identifier]:
     for match in _EMAIL.finditer(text):
-        plain = re.sub(r"\s*[\[({]\s*dot\s*[\])}]\s*", ".", f"{match[1]}@{match[2]}", flags=re.I)
+        plain = re.sub(r"\s*[\[({]\s*dot\s*[\])}]\s*", ".", f"{match[1]}@{match[2]}", flags=re.IGNORECASE)
         try:
             plain = validate_email(plain, check_deliverability=False, test_environment=True).normalized
         except EmailNotValidError:
@@ -131,8 +133,8 @@ def _emails(text: str) -> Iterator[Identifier]:
 def _urls(text: str) -> Iterator[Identifier]:
     for match in _URL.finditer(text):
         written = match.group().rstrip(_TRAILING)
-        rest = re.sub(r"^https?://", "", written, flags=re.I)
-        host, mark, tail = re.match(r"([^/?#]*)([/?#]?)(.*)", rest, re.S).groups()  # type: ignore[union-attr]
+        rest = re.sub(r"^https?://", "", written, flags=re.IGNORECASE)
+        host, mark, tail = re.match(r"([^/?#]*)([/?#]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
         place = (mark + tail).replace("/#", "#").replace("/?", "?").rstrip("/")
         value = host.casefold().removeprefix("www.") + place
         yield Identifier("url", value, match.start(), match.start() + len(written))
@@ -142,7 +144,7 @@ def _ibans(text: str) -> Iterator[Identifier]:
     for match in _IBAN.finditer(text):
         written = match.group()
         # Words after it may look like its last group.
-        for end in [one.end() for one in re.finditer(r"[A-Z0-9]+", written, re.I)][::-1]:
+        for end in [one.end() for one in re.finditer(r"[A-Z0-9]+", written, re.IGNORECASE)][::-1]:
             value = re.sub(r"[ -]", "", written[:end]).upper()
             if len(value) in _IBAN_LENGTHS and _is_iban(value):
                 yield Identifier("iban", value, match.start(), match.start() + end)

@@ -33,8 +33,8 @@ SELF = _words("i me my mine myself user we us our ours ourselves")
 #: he, she and they are whoever was named before: they ask for nothing
 PERSONS = _words("he she they it him her his hers their theirs its them who whom whose")
 NEGATIONS = _words(
-    "not no never none nobody nothing neither nor without cannot hardly stop stopped stops quit quits ceased nicht kein "
-    "keine não nunca jamás jamais pas нет не"
+    "not no never none nobody nothing neither nor without cannot hardly stop stopped stops quit quits ceased nicht "
+    "kein keine não nunca jamás jamais pas нет не"
 )
 #: what is over; a description without such a word is not about what was
 FORMER = _words("former formerly previous previously ex")
@@ -144,10 +144,11 @@ SAME = _same(
 )
 
 _MORE_VERBS = _words(
-    "be live lives lived work works like likes love loves hate hates have has play plays collect sing dance study run "
-    "own rent lease drive ride prefer enjoy cost weigh speak back backs close closes open opens use uses post posts owe owes "
-    "smoke earn walk sleep paint climb sail ski fish hike knit bake garden volunteer commute travel need call want owns "
-    "teach lead manage share include wear sell buy hold keep stand lie belong grow raise train coach race study studied"
+    "back backs bake be belong buy call climb close closes coach collect commute cost dance drive earn enjoy "
+    "fish garden grow has hate hates have hike hold include keep knit lead lease lie like likes live lived "
+    "lives love loves manage need open opens owe owes own owns paint play plays post posts prefer race raise "
+    "rent ride run sail sell share sing ski sleep smoke speak stand studied study teach train travel use uses "
+    "volunteer walk want wear weigh work works"
 )
 _VERB_STEMS = (judged.VERBS | frozenset(map(stem_of, _MORE_VERBS))) - {stem_of("prod"), stem_of("name")}
 

@@ -17,7 +17,7 @@ from gateways.service.describing.words import SELF_WORD, Word, read
 __all__ = ["Description", "Fit", "describe", "fit"]
 
 _CALENDAR = frozenset(map(stem_of, MONTHS | WEEKDAYS))
-_JOINT = re.compile(r"\b(?:and|or|&)\b|;|,", re.I)
+_JOINT = re.compile(r"\b(?:and|or|&)\b|;|,", re.IGNORECASE)
 _PAIRED = re.compile(r"[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7ff]{2,}")
 
 
@@ -66,9 +66,7 @@ def describe(text: str, contact: str = "") -> Description:
 def _without_labels(words: Sequence[Word]) -> list[Word]:
     """Return the words without "number" after "phone", "address" after "email", "date" after "birth"."""
     sorts = {"number": {"phone", "telephone", "mobile", "cell"}, "address": {"email", "mail"}, "date": {"birth"}}
-    return [
-        one for at, one in enumerate(words) if not (at and words[at - 1].word in sorts.get(one.word, frozenset()))
-    ]
+    return [one for at, one in enumerate(words) if not (at and words[at - 1].word in sorts.get(one.word, frozenset()))]
 
 
 def fit(wanted: Description, text: str, key: str = "") -> Fit | None:
@@ -109,9 +107,17 @@ def _fit_whole(wanted: Description, text: str, key: str) -> Fit | None:
     said = _clause(text, wanted)
     keyed = _words_of_key(key, wanted)
     score = _score(wanted.whole, said, keyed)
+    cuts = _cuts_a_list(wanted.whole, said, text)
     if score is None:
-        return None
-    return Fit(score, certain=not _cuts_a_list(wanted.whole, said, text))
+        loose = _accounted(wanted.whole, said, keyed) if cuts and _among_subjects(wanted.whole, said) else None
+        return None if loose is None else Fit(loose, certain=False)
+    return Fit(score, certain=not cuts)
+
+
+def _among_subjects(wanted: Clause, said: Clause) -> bool:
+    """Whether a description is about one of several that a statement is about together."""
+    together = bool(wanted.subject) and _all_in(wanted.subject, said.subject)
+    return together and (wanted.negative, wanted.former) == (said.negative, said.former)
 
 
 def _clause(text: str, wanted: Description) -> Clause:

@@ -16,7 +16,8 @@ __all__ = ["SELF_WORD", "Word", "read"]
 SELF_WORD = "\0self"
 
 _OPENING = re.compile(
-    r"^\s*(?:please\s+)?(?:(?:do\s+not|don['’]?t|never)\s+forget|remember|remind\s+me)\s*(?:\bto\b|\bthat\b)?\s*", re.I
+    r"^\s*(?:please\s+)?(?:(?:do\s+not|don['’]?t|never)\s+forget|remember|remind\s+me)\s*(?:\bto\b|\bthat\b)?\s*",
+    re.IGNORECASE,
 )
 _TOKEN = re.compile(r"(?<![\w])-\d+(?:[.,:]\d+)*\w*|[#$€£]?\w+(?:[.,:/+_'’-]\w+)*(?:\+\+|#)?|[€$£%]|[^\W\w]")
 _LIST = re.compile(r"(?<=[^\W\d])[-/](?=[^\W\d])")
@@ -27,7 +28,11 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 -- reads better
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _NUMBERS = {
-    word: str(value) for value, word in enumerate("zero one two three four five six seven eight nine ten".split()) if value > 1
+    word: str(value)
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
+    if value > 1
 }
 _BREAKS = ".!?;\n"
 
@@ -77,22 +82,22 @@ def _words(text: str, match: re.Match[str], speaker: frozenset[str]) -> list[Wor
     if folded.endswith("n't") or folded in _NOT:
         base = _NOT.get(folded, folded.removesuffix("n't"))
         return [Word(base, stem_of(base), start, end, opens=opens), Word("not", "not", start, end)]
-    owner = folded.endswith("'s") or (folded.endswith("s") and text[end : end + 1] in "'’" and text[end : end + 1] != "")
+    owner = folded.endswith("'s") or (
+        folded.endswith("s") and text[end : end + 1] in "'’" and text[end : end + 1] != ""
+    )
     folded = _ELISION.sub("", _CLITIC.sub("", folded))
     if (date := _ISO.fullmatch(folded)) and 1 <= int(date[2]) <= len(_MONTHS):
         parts = (date[1], _MONTHS[int(date[2]) - 1], str(int(date[3])))
         return [Word(part, stem_of(part), start, end) for part in parts]
-    if folded == "e-mail" or folded == "e-mails":
+    if folded in {"e-mail", "e-mails"}:
         folded = "email"
     if _THOUSANDS.fullmatch(folded):
         folded = folded.replace(",", "")
     pieces = _LIST.split(folded)
     capital = written[:1].isupper() and not (opens and not written[1:2].isupper())
-    words = []
-    for piece in pieces:
-        if piece:
-            words.append(_word(piece, start, end, name=capital, owner=owner, opens=opens, speaker=speaker))
-    return words
+    return [
+        _word(piece, start, end, name=capital, owner=owner, opens=opens, speaker=speaker) for piece in pieces if piece
+    ]
 
 
 def _word(piece: str, start: int, end: int, *, name: bool, owner: bool, opens: bool, speaker: frozenset[str]) -> Word:
