@@ -125,7 +125,8 @@ async def running(
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
         thinking = _thinking(core, models or local_models()) if settings.thinking else None
-        flushers = (service.accesses, core.policy_refusals, Usages(core.events, meter or Meter()))
+        counted = (service.handed_out.accesses, service.handed_out.recalls)
+        flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         tasks = _start_workers(stack, core, flushers, thinking)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)

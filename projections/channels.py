@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -15,7 +15,7 @@ from domain.text import fold_key
 from projections.filling import ranked
 from projections.fusion import Candidate, ChannelHits, Found
 from projections.ledger import Ledger, LiveItem, query_segments
-from projections.recall_types import Channel, RecallQuery, RecallSettings
+from projections.recall_types import Channel, RecallQuery, RecallSettings, Span
 
 __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
@@ -24,9 +24,15 @@ _MESSAGE = frozenset({"message"})
 _CHANNELS = (
     "key",
     "vector",
+    "hyde_vector",
     "keyword",
+    "terms",
+    "period",
     "message_vector",
+    "message_hyde_vector",
     "message_keyword",
+    "message_terms",
+    "message_period",
     "message_window",
     "message_neighbour",
     "message_session",
@@ -34,8 +40,12 @@ _CHANNELS = (
 _SCALES = {
     "vector": "vector",
     "message_vector": "vector",
+    "hyde_vector": "hyde",
+    "message_hyde_vector": "hyde",
     "keyword": "keyword",
     "message_keyword": "keyword",
+    "terms": "terms",
+    "message_terms": "terms",
     "message_window": "window",
 }
 # What is fetched beyond the depth, so that a few dead hits need no second search; then the growth of each retry.
@@ -87,7 +97,8 @@ class Views(Protocol):
 class _Scope(msgspec.Struct, frozen=True):
     """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
 
-    ``linked`` is the contact asked for and all it is linked with, empty without a contact.
+    ``linked`` is the contact asked for and all it is linked with, empty without a contact. ``during``, ``session``
+    and ``role`` are what was asked for; the last two leave messages only.
     """
 
     contact: str
@@ -95,9 +106,16 @@ class _Scope(msgspec.Struct, frozen=True):
     contacts: tuple[str | None, ...] | None
     memories: frozenset[str] | None
     messages: frozenset[str] | None
+    during: Span | None = None
+    session: str = ""
+    role: str = ""
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
+        if self.during is not None and not self.during.holds(item):
+            return False
+        if (self.session and item.session != self.session) or (self.role and item.role != self.role):
+            return False
         if self.contact == "*":
             return True
         return item.contact in (self.linked or ("",)) or (item.kind != "message" and not item.contact)
@@ -125,11 +143,13 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = _scope(ledger, request.contact, request.within)
+    scope = _narrowed(ledger, _scope(ledger, request.contact, request.within), request)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
-        if (channel := getattr(settings, name)).weight > 0 and _has_subject(name, kinds, scope)
+        if (channel := getattr(settings, name)).weight > 0
+        and _has_subject(name, kinds, scope)
+        and _has_words(name, request)
     }
     keys = _keys(ledger, request, scope, kinds & _MEMORY_KINDS, channels["key"].depth, now) if "key" in channels else []
     return Plan(scope, kinds, channels, keys)
@@ -143,8 +163,17 @@ def _check(asked: frozenset[str], known: frozenset[str], what: str) -> None:
 def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
     if channel.startswith("message"):
         return "message" in kinds and scope.messages != frozenset()
-    searched = _MEMORY_KINDS - {"task"} if channel == "vector" else _MEMORY_KINDS
+    searched = _MEMORY_KINDS - {"task"} if "vector" in channel else _MEMORY_KINDS
     return bool(kinds & searched)
+
+
+def _has_words(channel: str, request: RecallQuery) -> bool:
+    """Whether there is something to ask the channels that are about what the query names beside its words."""
+    if "hyde" in channel:
+        return bool(request.statement)
+    if "period" in channel:
+        return bool(request.periods)
+    return bool(request.terms) or "terms" not in channel
 
 
 def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scope:
@@ -155,6 +184,16 @@ def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scop
     linked = ledger.linked(contact, within=within) if contact else ()
     tokens = frozenset({AGENT_TOKEN, *map(contact_token, linked)})
     return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact, within=within))
+
+
+def _narrowed(ledger: Ledger, scope: _Scope, request: RecallQuery) -> _Scope:
+    """Return the scope with the time, the session and the role that were asked for."""
+    narrow = msgspec.structs.replace(scope, during=request.during, session=request.session, role=request.role)
+    if not request.session:
+        return narrow
+    conversation = ledger.conversation(request.session)
+    token = frozenset() if conversation is None else frozenset({conversation.token})
+    return msgspec.structs.replace(narrow, messages=token if scope.messages is None else token & scope.messages)
 
 
 def _keys(
@@ -194,7 +233,7 @@ class _Search:
 def gather(views: Views, planned: Plan, request: RecallQuery, embed: Embed, now: datetime) -> Gathered:
     """Search every planned channel and keep what is live and in scope, all seen in one ledger snapshot."""
     position = min(views.vectors.position, views.keywords.position)
-    searches = _searches(views, planned, request.text, embed)
+    searches = _searches(views, planned, request, embed)
     while True:
         ids = dict.fromkeys(hit.id for hits in (planned.keys, *(s.hits for s in searches)) for hit in hits)
         seen = views.ledger.live(list(ids), now, linked=planned.scope.linked)
@@ -226,19 +265,21 @@ def fill(
     ]
 
 
-def _searches(views: Views, planned: Plan, text: str, embed: Embed) -> list[_Search]:
-    vector = embed(text) if any("vector" in name for name in planned.channels) and views.vectors.count else None
+def _searches(views: Views, planned: Plan, request: RecallQuery, embed: Embed) -> list[_Search]:
     searches = []
+    embedded = cache(embed)
     for name, channel in planned.channels.items():
         messages = name.startswith("message")
         kinds = _MESSAGE if messages else planned.kinds & _MEMORY_KINDS
         scopes = planned.scope.messages if messages else planned.scope.memories
-        if "vector" in name and vector is not None:
+        if "vector" in name and views.vectors.count:
+            vector = embedded(request.statement if "hyde" in name else request.text)
             searches.append(_Search(name, channel.depth, _searching(views.vectors, vector, kinds, scopes)))
-        elif "keyword" in name and views.keywords.count:
+        elif ("keyword" in name or "terms" in name) and views.keywords.count:
+            text = " ".join(request.terms) if "terms" in name else request.text
             searches.append(_Search(name, channel.depth, _searching(views.keywords, text, kinds, scopes)))
         elif "window" in name and views.keywords.count:
-            windows = partial(_windows, views.keywords, text, scopes)
+            windows = partial(_windows, views.keywords, request.text, scopes)
             searches.append(_Search(name, channel.depth, windows))
     return searches
 

@@ -30,7 +30,7 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
-from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Usage, UsageRecorded
+from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
 __all__ = [
     "TOPICS",
@@ -65,6 +65,7 @@ __all__ = [
     "ProfileCreated",
     "RecallServed",
     "RefusalRecorded",
+    "Served",
     "SettingsChanged",
     "Usage",
     "UsageRecorded",

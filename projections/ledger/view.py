@@ -19,7 +19,9 @@ from projections.ledger.records import Checkpoint
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.scopes import ScopeQueries
 from projections.ledger.store import Store, translated
+from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
+from projections.ledger.times import TimeQueries
 from projections.ledger.work import WorkQueries
 from projections.outcome import Outcome
 
@@ -29,7 +31,16 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, ScopeQueries, ContactQueries, WorkQueries, ThinkingQueries):
+class Ledger(
+    MemoryQueries,
+    RecallQueries,
+    ScopeQueries,
+    TimeQueries,
+    SuppressionQueries,
+    ContactQueries,
+    WorkQueries,
+    ThinkingQueries,
+):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another
