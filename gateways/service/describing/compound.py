@@ -7,6 +7,7 @@ few verbs that go with lists. Everything else stays whole.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -192,6 +193,7 @@ def _listed(items: Sequence[str]) -> str:
 def take_apart(text: str) -> Compound | None:
     """Return the statements of a text, None where it says one thing or cannot be taken apart with certainty."""
     pieces, ends = [], []
+    text = unicodedata.normalize("NFC", text)
     for sentence in _sentences(text.strip()):
         said = sentence.rstrip(".!;")
         pieces.append(tuple(_clauses(said)))

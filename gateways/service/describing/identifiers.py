@@ -16,7 +16,7 @@ import msgspec
 import phonenumbers
 from email_validator import EmailNotValidError, validate_email
 
-__all__ = ["Form", "Identifier", "find_identifiers", "same"]
+__all__ = ["Form", "Identifier", "find_identifiers", "may_hold", "same"]
 
 Form = Literal["uuid", "email", "url", "iban", "card", "card ending", "phone", "handle", "number"]
 
@@ -56,6 +56,7 @@ _DATE = re.compile(
     r"(?<!\d)(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|(?:19|20)\d\d\s?-\s?(?:19|20)\d\d)(?!\d)"
 )
 _DECIMAL = re.compile(r"\d+\.\d+|\d{1,3}(?:\.\d{3})+")
+_SEPARATED = re.compile(r"[.@/?#+]")
 _TRAILING = ".,;:!?)]}>'\"”’"
 
 
@@ -85,6 +86,14 @@ def find_identifiers(text: str) -> list[Identifier]:
             if all(one.end <= other.start or one.start >= other.end for other in found):
                 found.append(one)
     return sorted(found, key=lambda one: one.start)
+
+
+def may_hold(text: str, wanted: Identifier) -> bool:
+    """Whether it is worth looking for an identifier in a text; quick, and no only where it is certain."""
+    if wanted.form in {"phone", "number", "card", "iban", "card ending", "uuid"}:
+        return any(char.isdigit() for char in text) or wanted.form == "uuid"
+    first = _SEPARATED.split(wanted.value)[0]
+    return first in unicodedata.normalize("NFKC", text).casefold()
 
 
 def same(one: Identifier, other: Identifier) -> bool:

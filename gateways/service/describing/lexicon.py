@@ -42,7 +42,8 @@ FORMER = _words("former formerly previous previously ex")
 REQUEST = _words(
     "forget forgot delete remove erase retract correct please memory memories fact facts information info detail "
     "details everything anything all about concerning regarding regards mention mentions mentioned saying says said "
-    "know knows told stored what where when who how which why whatever whose that"
+    "know knows told stored what where when who how which why whatever whose that "
+    "onde dónde donde où wo quem quién qui wer"
 )
 #: say what sort of thing an identifier is, and nothing about whom
 LABELS = _words(
@@ -52,7 +53,7 @@ LABELS = _words(
 )
 AUXILIARIES = judged.AUXILIARIES
 _FUNCTION = _words(
-    "a an the o os as um uma da do das dos de del la el los las le les un une des du der die das den dem ein eine l d"
+    "es está é ist est a an the o um uma da do das dos de del la el los las le les un une des du der dem ein eine"
 )
 #: function words: asked for by nobody
 SILENT = (STOPWORDS | _FUNCTION | AUXILIARIES | PERSONS) - NEGATIONS - _words("on off")
@@ -141,6 +142,24 @@ SAME = _same(
     "diet: vegan vegetarian pescatarian diet",
     "meeting appointment",
     "stop quit cease",
+    # The commonest words of statements in other languages, each with what it says in English and back.
+    "live vive habite mora wohnt abita woont bor",
+    "work trabaja trabalha travaille arbeitet lavora werkt",
+    "like gusta gosta aime mag liebt piace houdt",
+    "call llama chama heißt heet appelle chiama",
+    "name nombre nome nom naam",
+    "birthday cumpleaños aniversário anniversaire geburtstag compleanno verjaardag",
+    "phone teléfono telefone téléphone telefon telefonnummer telefono telefoon",
+    "email correo courriel",
+    "address dirección endereço adresse indirizzo adres",
+    "dog perro cão chien hund cane hond",
+    "cat gato katze gatto",
+    "wife esposa mujer moglie",
+    "husband marido esposo marito",
+    "sister hermana irmã soeur schwester sorella zus",
+    "brother hermano irmão frère bruder fratello broer",
+    "car coche carro voiture macchina",
+    "house casa maison haus huis",
 )
 
 _MORE_VERBS = _words(
@@ -153,13 +172,25 @@ _MORE_VERBS = _words(
 _VERB_STEMS = (judged.VERBS | frozenset(map(stem_of, _MORE_VERBS))) - {stem_of("prod"), stem_of("name")}
 
 
+_FOREIGN_VERBS = _words(
+    "es está é ist est vive habite mora wohnt abita woont trabaja trabalha travaille arbeitet lavora werkt gosta aime "
+    "mag liebt houdt llama chama heißt heet chiama tiene"
+)
+
+
 class _Verbs:
     """Whether a folded word may be a finite verb, and one that only a verb's form can be."""
 
     def __contains__(self, word: object) -> bool:
         if not isinstance(word, str):
             return False
-        return word in AUXILIARIES or word in judged.PAST or word in _IRREGULAR or stem_of(word) in _VERB_STEMS
+        return (
+            word in _FOREIGN_VERBS
+            or word in AUXILIARIES
+            or word in judged.PAST
+            or word in _IRREGULAR
+            or stem_of(word) in _VERB_STEMS
+        )
 
 
 VERB_FORMS = _Verbs()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import msgspec
 
-from gateways.models.judges.lexicon import MONTHS, WEEKDAYS
-from gateways.service.describing.clauses import Clause, clause
+from gateways.models.judges.lexicon import DETERMINERS, MONTHS, WEEKDAYS
+from gateways.service.describing.clauses import Clause, clause, verb_at
 from gateways.service.describing.compound import Compound, Place, take_apart
 from gateways.service.describing.identifiers import same
-from gateways.service.describing.lexicon import LABELS, REQUEST, SAME, stem_of
+from gateways.service.describing.lexicon import AUXILIARIES, LABELS, REQUEST, SAME, stem_of
 from gateways.service.describing.words import SELF_WORD, Word, read
 
 __all__ = ["Description", "Fit", "describe", "fit"]
@@ -56,8 +57,10 @@ class Fit(msgspec.Struct, frozen=True):
 
 def describe(text: str, contact: str = "") -> Description:
     """Return a description as it is compared; a ``contact`` of plain words is who speaks."""
+    # One form of each letter: places in a text are then the same for whoever reads it.
+    text = unicodedata.normalize("NFC", text)
     speaker = frozenset({contact.casefold()}) if contact.isalpha() else frozenset()
-    whole = clause(_without_labels(read(text, speaker=speaker)), silent=REQUEST)
+    whole = clause(_as_statement(_without_labels(read(text, speaker=speaker))), silent=REQUEST)
     compound = take_apart(text)
     parts = [clause(read(one.text, speaker=speaker), silent=REQUEST) for one in compound.parts()] if compound else []
     return Description(text, whole, tuple(parts), speaker)
@@ -69,8 +72,27 @@ def _without_labels(words: Sequence[Word]) -> list[Word]:
     return [one for at, one in enumerate(words) if not (at and words[at - 1].word in sorts.get(one.word, frozenset()))]
 
 
+def _as_statement(words: Sequence[Word]) -> list[Word]:
+    """Return the words of a question in the order of a statement: "where does Ana live" is "where Ana live"."""
+    verb = verb_at(words)
+    if verb is None or words[verb].word not in AUXILIARIES or verb + 1 == len(words):
+        return list(words)
+    asked = verb == 0 or all(one.word in REQUEST for one in words[:verb])
+    if not asked:
+        return list(words)
+    rest = [*words[:verb], *words[verb + 1 :]]
+    if verb > 0 or verb_at(rest) is not None:
+        return rest
+    # "Is Ana vegan" has no other verb: it stands behind whom it is about.
+    behind = next((at for at, one in enumerate(rest) if one.word not in DETERMINERS), 0) + 1
+    while behind < len(rest) and rest[behind].name and rest[behind - 1].name:
+        behind += 1
+    return [*rest[:behind], words[verb], *rest[behind:]]
+
+
 def fit(wanted: Description, text: str, key: str = "") -> Fit | None:
     """Return how a memory with this text and key fits, None when it is not meant."""
+    text = unicodedata.normalize("NFC", text)
     compound = take_apart(text)
     if compound is None:
         return _fit_whole(wanted, text, key)

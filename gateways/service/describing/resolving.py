@@ -14,7 +14,7 @@ import msgspec
 from domain.errors import InvalidInputError, NotFoundError
 from domain.text import fold_content, fold_key
 from gateways.service.describing.compound import Compound, Place, take_apart
-from gateways.service.describing.identifiers import find_identifiers, same
+from gateways.service.describing.identifiers import find_identifiers, may_hold, same
 from gateways.service.describing.lexicon import REQUEST
 from gateways.service.describing.matching import Description, Fit, fit
 from projections.ledger import Said, Stated
@@ -72,8 +72,9 @@ def _holder(wanted: Description, one: Stated) -> Target | None:
 
 def _form(wanted: Description, text: str) -> str:
     """Return the form of the first wanted identifier that a text holds, empty without one."""
-    found = find_identifiers(text)
     asked = [one.identifier for one in wanted.identifiers if one.identifier is not None]
+    asked = [one for one in asked if may_hold(text, one)]
+    found = find_identifiers(text) if asked else []
     return next((other.form for one in asked for other in found if same(one, other)), "")
 
 
