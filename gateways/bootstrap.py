@@ -31,6 +31,7 @@ from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
+from gateways.jetstream.turns import TurnStore
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.meter import Meter
@@ -124,7 +125,9 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        thinking = _thinking(core, models or local_models()) if settings.thinking else None
+        core.models = models or local_models()
+        core.models.refused = core.policy_refusals.note
+        thinking = Thinking(core, core.models) if settings.thinking else None
         counted = (service.handed_out.accesses, service.handed_out.recalls)
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         tasks = _start_workers(stack, core, flushers, thinking)
@@ -203,6 +206,7 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
         refusals=refusals,
+        turns=TurnStore(connection, keys),
         embedder_reaches=reaches,
         managed=client,
     )
@@ -230,11 +234,6 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
             found=f"{state.last_position} events",
         )
     directory.incarnation = state.incarnation
-
-
-def _thinking(core: Core, models: Models) -> Thinking:
-    models.refused = core.policy_refusals.note
-    return Thinking(core, models)
 
 
 def _start_workers(

@@ -36,6 +36,7 @@ _CHANNELS = (
     "message_window",
     "message_neighbour",
     "message_session",
+    "memory_source",
 )
 _SCALES = {
     "vector": "vector",
@@ -147,7 +148,7 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
-        if (channel := getattr(settings, name)).weight > 0
+        if (channel := _channel(name, request, settings)).weight > 0
         and _has_subject(name, kinds, scope)
         and _has_words(name, request)
     }
@@ -165,6 +166,13 @@ def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
         return "message" in kinds and scope.messages != frozenset()
     searched = _MEMORY_KINDS - {"task"} if "vector" in channel else _MEMORY_KINDS
     return bool(kinds & searched)
+
+
+def _channel(name: str, request: RecallQuery, settings: RecallSettings) -> Channel:
+    channel: Channel = getattr(settings, name)
+    if "period" in name and request.only_periods and channel.weight > 0:
+        return msgspec.structs.replace(channel, weight=settings.only_period)
+    return channel
 
 
 def _has_words(channel: str, request: RecallQuery) -> bool:

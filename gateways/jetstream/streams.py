@@ -1,6 +1,7 @@
-"""The two streams: their names, subjects and the configuration they must have.
+"""The streams: their names, subjects and the configuration they must have.
 
-The log keeps every event for ever; the keys stream keeps the wrapped keys, whose bytes must be erasable.
+The log keeps every event for ever; the keys stream keeps the wrapped keys, whose bytes must be erasable; the turns
+bucket (a KV bucket) keeps what turns under way have found, until they end or it expires.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ __all__ = [
     "KEYS_PREFIX",
     "KEYS_STREAM",
     "LOG_STREAM",
+    "TURNS_PREFIX",
+    "TURNS_STREAM",
     "StreamState",
     "check_streams",
     "ensure_log",
@@ -37,12 +40,17 @@ LOG_STREAM = "UMBRIEL"
 KEYS_STREAM = "UMBRIEL_KEYS"
 EVENTS_PREFIX = "umbriel.events"
 KEYS_PREFIX = "umbriel.keys"
+_TURNS_BUCKET = "UMBRIEL_TURNS"
+#: how a KV bucket is kept: a stream of this name, with the keys behind this prefix
+TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
+TURNS_PREFIX = f"$KV.{_TURNS_BUCKET}"
 
 _INCARNATION = "umbriel-incarnation"
 _TOKENS = re.compile(r"[A-Za-z0-9_-]{1,64}\.[a-z][a-z0-9_-]{0,31}\.[A-Za-z0-9_-]{1,64}\Z")
 #: The library's own tests name aggregates by UUID; such a one belongs to no profile.
 _UUIDS = "_.uuid."
 _KEYS_MAX_BYTES = 4 * 1024**3
+_TURNS_MAX_BYTES = 1024**3
 # The server's defaults where a limit is not set.
 _UNLIMITED = -1
 
@@ -110,6 +118,13 @@ def _keys_config(num_replicas: int) -> api.StreamConfig:
     # No limit per subject: a limit of one would let the server drop a key record without erasing its bytes.
     config = _log_config(KEYS_STREAM, KEYS_PREFIX, num_replicas, _KEYS_MAX_BYTES)
     return config.evolve(deny_delete=False, allow_atomic=False)
+
+
+def _turns_config(num_replicas: int) -> api.StreamConfig:
+    # As every KV bucket with a time to live for each message; no marker after it, which would bar a new beginning.
+    return _log_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES).evolve(
+        deny_purge=False, allow_atomic=False, allow_rollup_hdrs=True, allow_msg_ttl=True, max_msgs_per_subject=1
+    )
 
 
 _COMPARED = (
@@ -203,20 +218,21 @@ async def ensure_log(
 async def ensure_streams(
     js: JetStreamContext, *, stream: str = LOG_STREAM, num_replicas: int = 1, max_bytes: int = 64 * 1024**3
 ) -> StreamState:
-    """Create or check the log and the keys stream; returns the log's state.
+    """Create or check the log, the keys stream and the turns bucket; returns the log's state.
 
-    ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of both streams. Raises
+    ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of every stream. Raises
     MismatchError when a stream exists with another configuration, UnavailableError without a server.
     """
     state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
     await _ensure(js, _keys_config(num_replicas))
+    await _ensure(js, _turns_config(num_replicas))
     return state
 
 
 async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:
     """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing."""
-    configs = (_log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes), _keys_config(num_replicas))
-    for config in configs:
+    log = _log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes)
+    for config in (log, _keys_config(num_replicas), _turns_config(num_replicas)):
         name = str(config.name)
         with translated(f"reading the stream {name}"):
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +19,13 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
+from gateways.service.analyses import Analyses
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
+from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
@@ -99,6 +103,7 @@ class Core:
         positions: Positions,
         rebuilds: Rebuilds,
         refusals: PolicyRefusals,
+        turns: TurnStore,
         embedder_reaches: Reaches = "local",
         managed: ManagedClient | None = None,
     ) -> None:
@@ -113,9 +118,15 @@ class Core:
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.rebuilds = rebuilds
+        #: what answers in words and analyses queries, as far as it is configured
+        self.models = Models((), ())
+        self.analyses = Analyses(settings.analysis)
+        #: answers being made
+        self.answering = 0
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
         self.policy_refusals = refusals
+        self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches
         self.managed = managed
         #: why a class of a profile's content is not forwarded now
@@ -126,6 +137,9 @@ class Core:
         self.forward_again: Callable[[str], Awaitable[int]] | None = None
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
+        #: position of what was taken out of recall last here, by profile; see `aggregates.note_ended`
+        self.ended: dict[str, int] = {}
+        self.ended_lock = threading.Lock()
         #: position of the last rejection or correction written here, by profile
         self.settled: dict[str, int] = {}
         self.started = time.monotonic()

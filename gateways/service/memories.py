@@ -15,7 +15,7 @@ from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
 from domain.memory import Memory, Remembered, Version
 from domain.suppression import FACT_TYPE, suppression_of
 from domain.text import fold_content
-from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.aggregates import change, ensure_profile, load, note_ended
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.profiles import OpenProfile
@@ -210,6 +210,7 @@ async def _forget_message(
     )
     try:
         (position,) = await core.events.append([envelope], expected=head.position)
+        note_ended(core, profile.name, position)
     except ConflictError:
         # Somebody else forgot it first, which the head tells now.
         return await _forget_message(core, caller, profile, message, preview=preview)

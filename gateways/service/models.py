@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
-from domain.ports import Extractor, Judge
+from domain.ports import Analyst, Extractor, Judge, Synthesiser
 from domain.settings import DataFlow, Reaches
 
 __all__ = [
@@ -78,17 +78,22 @@ async def answered(name: str, answer: Awaitable[T], *, seconds: float) -> T:
 
 
 class Models:
-    """The implementations of each port in order of preference; the last one is local and always there."""
+    """The implementations of each port in order of preference; the last extractor and judge are local, always there."""
 
     def __init__(
         self,
         extractors: Sequence[Provided[Extractor]],
         judges: Sequence[Provided[Judge]],
         *,
+        synthesisers: Sequence[Provided[Synthesiser]] = (),
+        analysts: Sequence[Provided[Analyst]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
         self._judges = judges
+        #: of these there need be none
+        self.synthesisers = synthesisers
+        self.analysts = analysts
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:

@@ -10,15 +10,20 @@ import msgspec
 from domain.grants import Reach
 from domain.settings import Limits
 from domain.tokens import estimated_tokens
-from gateways.extraction.periods import periods_of
+from gateways.extraction.periods import Period, periods_of
 from gateways.provenance import fenced, line_of
 from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
+from projections.analysis import query_terms
 from projections.ledger import LiveItem
 from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
+from umbriel.answers import QueryAnalysis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
+__all__ = ["RESULTS", "cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
+
+#: how many results there are at most, where a request does not say
+RESULTS = 10
 
 #: The channels that ask each index.
 _ASKS = {
@@ -36,17 +41,25 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
     kinds = frozenset(request.kinds)
     if not request.contact and not reach.hears(""):
         kinds = (kinds or _MEMORIES) - {"message"}
+    periods = periods_of(request.query, reference_of(request))
     return RecallQuery(
         text=request.query,
-        periods=tuple(Span(one.start, one.end) for one in periods_of(request.query, reference_of(request))),
+        periods=tuple(Span(one.start, one.end) for one in periods),
+        only_periods=bool(periods) and not query_terms(_undated(request.query, periods)).text,
         during=Span.between(request.since, request.until),
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
-        limit=request.limit,
+        limit=request.limit or RESULTS,
         min_score=request.min_score,
         within=reach.reads,
     )
+
+
+def _undated(question: str, periods: Iterable[Period]) -> str:
+    for period in periods:
+        question = question.replace(period.words, " ", 1)
+    return question
 
 
 def reply_of(
@@ -57,6 +70,7 @@ def reply_of(
     position: int,
     limits: Limits,
     off: Mapping[str, str],
+    analysis: QueryAnalysis | None = None,
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     at = reference_of(request)
@@ -70,9 +84,11 @@ def reply_of(
         position=positions.show(position),
         truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
+        weights=answer.weights if request.explain else {},
         off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
         suppressions=[one for one in fits if one.id in told],
+        analysis=analysis,
     )
 
 

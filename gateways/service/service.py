@@ -11,6 +11,7 @@ from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
 from gateways.service import changes, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
+from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.feed import feed
@@ -21,6 +22,7 @@ from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
+from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import conversations
 from umbriel import grants as admin
@@ -100,7 +102,7 @@ def _changing(verb: str, run: ById) -> Callable[[Service, Caller, str, Any], Awa
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.handed_out, caller, profile, request)
+    return await recall_answered(service.core, service.handed_out, caller, profile, request)
 
 
 async def _recall_conversation(
@@ -159,6 +161,13 @@ async def _settings(service: Service, caller: Caller, profile: str, request: upk
 
 async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequest) -> msgspec.Struct:
     return await retry(service.core, profile)
+
+
+def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
+    async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
+        return await one.run(service.core, caller, profile, request)
+
+    return run
 
 
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
@@ -225,6 +234,7 @@ VERBS: dict[str, Verb] = {
             Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one, changes.ending(one)), _WRITE)
             for one in changes.CHANGES
         ),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

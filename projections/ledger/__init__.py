@@ -27,6 +27,7 @@ from projections.ledger.records import (
 from projections.ledger.scopes import Said, Stated
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.view import Ledger, model_of
+from projections.ledger.working import GoalEventRecord, GoalRecord, LearningRecord, NoteRecord, ReflectionRecord
 
 __all__ = [
     "AsOf",
@@ -36,16 +37,21 @@ __all__ = [
     "Counts",
     "ExtractionRecord",
     "Filler",
+    "GoalEventRecord",
+    "GoalRecord",
     "HistoryRecord",
     "IndexCounts",
     "KeyHit",
+    "LearningRecord",
     "Ledger",
     "Live",
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "NoteRecord",
     "Page",
     "Pending",
+    "ReflectionRecord",
     "RefusalRecord",
     "Said",
     "Stated",

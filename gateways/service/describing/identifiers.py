@@ -50,7 +50,7 @@ _MASKED = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"(?<![\w.,:#])(?:tel:)?(?:\+|\(\+\))?\(?\d(?:[\d()/\u00a0 .-]*\d)?(?![\w])")
-_CODE = re.compile(r"(?<![\w-])[A-Z]{1,6}-?\d[\d-]*\d[A-Z]?(?![\w-])")
+_CODE = re.compile(r"(?<![\w-])[A-Z]{1,6}-?\d[\d-]*\d[A-Z]?(?![\w-])", re.IGNORECASE)
 _HANDLE = re.compile(r"(?<![\w@.])@(\w(?:[\w.-]*\w)?)")
 _DATE = re.compile(
     r"(?<!\d)(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|(?:19|20)\d\d\s?-\s?(?:19|20)\d\d)(?!\d)"
