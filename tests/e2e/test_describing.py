@@ -116,6 +116,19 @@ async def test_a_purge_reaches_old_versions_and_messages(person: Umbriel) -> Non
     assert not any("kim@old" in one.text for one in found.results)
 
 
+async def test_what_is_refused_of_one_is_refused_of_all(client: Umbriel, person: Umbriel) -> None:
+    """An agent takes no part out of a person's statement, and nothing else goes before that is known."""
+    await client.remember("Write to leo@l.example")
+    last = await person.remember("Leo lives in Cork and uses leo@l.example")
+    before = await texts(person, last.position)
+    for preview in (True, False):
+        with pytest.raises(RefusedError):
+            await client.forget(description="leo@l.example", preview=preview)
+    assert await texts(person, (await person.remember("A control")).position) == before | {"A control"}
+    done = await person.forget(description="leo@l.example")
+    assert await texts(person, done.position) == {"Leo lives in Cork", "A control"}
+
+
 async def test_a_description_never_leaves_its_scope(service: ServiceProcess, person: Umbriel) -> None:
     """One contact's, everybody's and what the caller may not write are out of reach, whether they are there or not."""
     for contact in ("ana", "bea", ""):

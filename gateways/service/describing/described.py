@@ -106,7 +106,9 @@ def _resolve(core: Core, opened: OpenProfile, verb: str, wanted: Description, re
     if (keyed := by_key(wanted, standing)) is not None:
         return _Found([keyed], [])
     if not wanted.purges:
-        proposed = _proposed(core, opened, wanted, standing, scope, live=verb != "restore")
+        # Where all are asked for, or nothing is live, no index is trusted to have found every one.
+        indexed = verb != "restore" and not request.all
+        proposed = _proposed(core, opened, wanted, standing, scope) if indexed else standing
         return _Found(by_text(wanted, proposed, several=request.all), [])
     purged = verb == "forget"
     targets = by_identifier(wanted, _newest_first_of(stated) if purged else standing)
@@ -150,11 +152,11 @@ def _check_found(
 
 
 def _proposed(
-    core: Core, opened: OpenProfile, wanted: Description, stated: list[Stated], scope: str | None, *, live: bool
+    core: Core, opened: OpenProfile, wanted: Description, stated: list[Stated], scope: str | None
 ) -> list[Stated]:
     """Return what is worth reading: whatever fits has a word of the description in its text or key."""
     views = core.profiles.current(opened).views
-    if len(stated) <= _READ or not live or "keywords" in views.off:
+    if len(stated) <= _READ or "keywords" in views.off:
         return stated
     stems = [one.stem for one in wanted.whole.content]
     terms = " ".join([wanted.text, *(other for one in stems for other in SAME.get(one, ()))])
@@ -167,19 +169,11 @@ def _proposed(
 async def _carry_out(
     core: Core, caller: Caller, profile: str, verb: str, wanted: Description, found: _Found, request: Any, run: ById
 ) -> TouchedReply:
-    replies: list[TouchedReply] = []
-    gone: set[str] = set()
-    for target in found.targets:
-        if target.stated.id in gone:
-            continue
-        reply = await act(core, caller, profile, verb, wanted, target, request, run)
-        gone.update(reply.touched)
-        replies.append(reply)
-    if getattr(request, "with_sources", False):
-        for message in found.messages:
-            with suppress(NotFoundError):  # it went with the memory that rests on it
-                by_id = msgspec.structs.replace(request, id=message, description="", all=False)
-                replies.append(await run(core, caller, profile, by_id))
+    several = len(found.targets) + len(found.messages) > 1
+    if several and not request.preview:
+        # What is refused of one is refused of all, before anything is written.
+        await _each(core, caller, profile, verb, wanted, found, msgspec.structs.replace(request, preview=True), run)
+    replies = await _each(core, caller, profile, verb, wanted, found, request, run)
     touched = list(dict.fromkeys(one for reply in replies for one in reply.touched))
     positions = [reply.position for reply in replies] or [core.positions.show(await core.events.log.last_position())]
     return TouchedReply(
@@ -190,6 +184,22 @@ async def _carry_out(
         why=[_why(target) for target in found.targets],
         messages=found.messages,
     )
+
+
+async def _each(
+    core: Core, caller: Caller, profile: str, verb: str, wanted: Description, found: _Found, request: Any, run: ById
+) -> list[TouchedReply]:
+    replies: list[TouchedReply] = []
+    gone: set[str] = set()
+    for target in found.targets:
+        if target.stated.id not in gone:
+            replies.append(await act(core, caller, profile, verb, wanted, target, request, run))
+            gone.update(replies[-1].touched)
+    for message in found.messages if getattr(request, "with_sources", False) else ():
+        with suppress(NotFoundError):  # it went with the memory that rests on it
+            by_id = msgspec.structs.replace(request, id=message, description="", all=False)
+            replies.append(await run(core, caller, profile, by_id))
+    return replies
 
 
 def _why(target: Target) -> Touched:

@@ -163,11 +163,13 @@ SAME = _same(
 )
 
 _MORE_VERBS = _words(
-    "back backs bake be belong buy call climb close closes coach collect commute cost dance drive earn enjoy "
-    "fish garden grow has hate hates have hike hold include keep knit lead lease lie like likes live lived "
-    "lives love loves manage need open opens owe owes own owns paint play plays post posts prefer race raise "
-    "rent ride run sail sell share sing ski sleep smoke speak stand studied study teach train travel use uses "
-    "volunteer walk want wear weigh work works"
+    "admire advise avoid back backs bake be belong breed build buy call chair clean climb close closes coach "
+    "collect commute cost dance design direct donate draw drive earn edit enjoy fear fish found garden grow "
+    "has hate hates have help hike hold host include install invest keep knit lead lease lie like likes live "
+    "lived lives love loves maintain manage mentor miss need open opens organise organize oversee owe owes own "
+    "owns paint perform photograph play plays post posts prefer produce publish race raise rent repair "
+    "represent ride run sail sell share sing ski sleep smoke speak sponsor stand studied study supervise teach "
+    "train translate travel use uses visit volunteer walk want wear weigh work works"
 )
 _VERB_STEMS = (judged.VERBS | frozenset(map(stem_of, _MORE_VERBS))) - {stem_of("prod"), stem_of("name")}
 

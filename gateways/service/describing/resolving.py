@@ -99,9 +99,9 @@ def by_text(wanted: Description, stated: Sequence[Stated], *, several: bool) -> 
     certain = [one for one in fitting if one.certain]
     meant = certain if several else _meant(wanted, certain)
     if len(certain) < len(fitting) and (several or not meant):
-        raise _unclear("a memory says more than that and cannot be taken apart with certainty", fitting)
+        raise _unclear("a memory says more than that and cannot be taken apart with certainty", fitting, "its id")
     if not meant:
-        raise _unclear("several memories fit the description", fitting)
+        raise _unclear("several memories fit the description", fitting, "its id, more words, or all=true")
     return meant
 
 
@@ -130,11 +130,11 @@ def _alike(group: Sequence[Target]) -> bool:
     return len({(fold_content(one.stated.text), one.places) for one in group}) == 1
 
 
-def _unclear(message: str, fitting: Collection[Target]) -> InvalidInputError:
+def _unclear(message: str, fitting: Collection[Target], by: str) -> InvalidInputError:
     shown = [f"{one.stated.id} {_short(one.stated.text)!r}" for one in fitting]
     more = len(shown) - _SHOWN_CANDIDATES
     listed = "; ".join(shown[:_SHOWN_CANDIDATES]) + (f"; {more} more" if more > 0 else "")
-    return InvalidInputError(message, expected="one of these by its id, more words, or all=true", found=listed)
+    return InvalidInputError(message, expected=f"one of these by {by}", found=listed)
 
 
 def _short(text: str) -> str:
