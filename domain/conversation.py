@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from domain.errors import InvalidInputError
-from domain.events import ContactSet, NotesSet, TaskCleared, TaskSet
+from domain.events import ContactSet, NotesSet, OverlayAdded, SummaryRewritten, TaskCleared, TaskSet
 from domain.kernel import Aggregate, Context
 from domain.kinds import conversation_scope
 
@@ -28,6 +28,9 @@ class Conversation(Aggregate):
         self.notes = ""
         self.task = ""
         self._requests: set[str] = set()
+        #: the overlay that stands for a message, by message
+        self._covered: dict[str, str] = {}
+        self._summary_of = ""
 
     def set_contact(self, session: str, contact: str, channel: str, context: Context) -> bool:
         """Attach the conversation to a contact; False when it is attached to it already."""
@@ -78,6 +81,31 @@ class Conversation(Aggregate):
             return False
         self.emit(TaskCleared(session=session, request_id=request_id), context, key_scope=conversation_scope(session))
         return True
+
+    def add_overlay(self, event: OverlayAdded, context: Context) -> bool:
+        """Let a summary stand for a range; False where one stands for a part of it that is not replaced."""
+        standing = {self._covered.get(message, "") for message in event.messages} - {"", *event.replaces}
+        if standing or not event.messages:
+            return False
+        self.emit(event, context, key_scope=conversation_scope(event.session))
+        return True
+
+    def rewrite_summary(self, event: SummaryRewritten, context: Context) -> bool:
+        """Write the summary of everything anew; False when it is as it was."""
+        if event.summary == self._summary_of:
+            return False
+        self.emit(event, context, key_scope=conversation_scope(event.session))
+        return True
+
+    def on_overlay_added(self, event: OverlayAdded) -> None:
+        """Take over what stands for which message."""
+        gone = set(event.replaces)
+        self._covered = {message: overlay for message, overlay in self._covered.items() if overlay not in gone}
+        self._covered.update(dict.fromkeys(event.messages, event.overlay))
+
+    def on_summary_rewritten(self, event: SummaryRewritten) -> None:
+        """Take over the summary."""
+        self._summary_of = event.summary
 
     def on_contact_set(self, event: ContactSet) -> None:
         """Take over the contact, and the channel if one is named."""

@@ -136,6 +136,17 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     #: messages that one overlay stands for
     overlay_from: int = 3
     overlay_to: int = 60
+    #: tokens of an overlay: a part of what it stands for, within bounds; and of the summary of all
+    overlay_part: float = 0.12
+    overlay_least: int = 60
+    overlay_most: int = 400
+    summary_tokens: int = 600
+    #: memories that a look over a stretch may add before its words are out of sight
+    flushed: int = 10
+    #: seconds that one summary may take a model
+    seconds: float = 120.0
+    #: part of a context's budget for what is not history: notes, task, resumed work, memories
+    aside_share: float = 0.4
 
 
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,9 +243,10 @@ class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExtractionPreferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a profile's conversations are read for memories."""
+    """Whether a profile's conversations are read for memories, and once more before their words are out of sight."""
 
     enabled: bool = True
+    before_compaction: bool = True
 
 
 class VerifierPreferences(msgspec.Struct, frozen=True, kw_only=True):

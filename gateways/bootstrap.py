@@ -334,6 +334,8 @@ async def _start_api(
         inbox_prefix=f"_INBOX_{ANSWER}",
         max_reconnect_attempts=-1,
         logger=None,
+        # Injected arguments take a turn in a thread each, with every request.
+        apply_types=False,
     )
     api = Api(service, principals.get, broker)
     await broker.start()

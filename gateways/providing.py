@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import Reaches, Settings
 from gateways.analysing import ChatAnalyst
 from gateways.answering import ChatSynthesiser
@@ -23,6 +23,7 @@ from gateways.models.http.build import build_chat, build_embedder
 from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.meter import Meter
 from gateways.service.models import Models, Provided, may_go
+from gateways.summarising import ChatSummariser, ExtractiveSummariser
 
 __all__ = ["ProviderSet", "local_models", "provider_set"]
 
@@ -48,7 +49,7 @@ class ProviderSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def local_models() -> Models:
     """Return the models that need no network."""
-    return Models(_extractors((), Settings()), _judges(()))
+    return Models(_extractors((), Settings()), _judges(()), summarisers=_summarisers(()))
 
 
 def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[str, str] = os.environ) -> ProviderSet:
@@ -70,6 +71,7 @@ def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[
             _judges(judges),
             synthesisers=_synthesisers(chats, settings),
             analysts=_analysts(chats),
+            summarisers=_summarisers(chats),
         ),
         meter=meter,
         embedder=embedder,
@@ -92,6 +94,11 @@ def _synthesisers(chats: Sequence[Provided[Chat]], settings: Settings) -> list[P
 
 def _analysts(chats: Sequence[Provided[Chat]]) -> list[Provided[Analyst]]:
     return [_serving(chat, ChatAnalyst(chat.value)) for chat in chats]
+
+
+def _summarisers(chats: Sequence[Provided[Chat]]) -> list[Provided[Summariser]]:
+    writers: list[Provided[Summariser]] = [_serving(chat, ChatSummariser(chat.value)) for chat in chats]
+    return [*writers, Provided(ExtractiveSummariser(), "extractive")]
 
 
 def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:

@@ -34,7 +34,7 @@ from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
-__all__ = ["Caller", "Core", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Missing", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -72,6 +72,15 @@ class Caller(msgspec.Struct, frozen=True):
         return Context(actor=Actor(self.principal, self.type), now=datetime.now(UTC))
 
 
+class Missing(msgspec.Struct, frozen=True):
+    """Messages of a session between two positions that are to get an overlay; none where only the summary is old."""
+
+    session: str
+    first: int = 0
+    last: int = -1
+    overflowed: bool = False
+
+
 class Thinks(Protocol):
     """What reads conversations for memories and judges those, after a write was acknowledged."""
 
@@ -84,6 +93,9 @@ class Thinks(Protocol):
 
     async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
         """Read again what could not be read; returns how many stretches, and why some failed once more."""
+
+    def cover(self, profile: str, missing: Missing) -> None:
+        """Let a summary stand for what a context has no room for."""
 
 
 class Core:

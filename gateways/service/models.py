@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
-from domain.ports import Analyst, Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import DataFlow, Reaches
 
 __all__ = [
@@ -87,6 +87,7 @@ class Models:
         *,
         synthesisers: Sequence[Provided[Synthesiser]] = (),
         analysts: Sequence[Provided[Analyst]] = (),
+        summarisers: Sequence[Provided[Summariser]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
@@ -94,11 +95,21 @@ class Models:
         #: of these there need be none
         self.synthesisers = synthesisers
         self.analysts = analysts
+        self._summarisers = summarisers
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:
         """Return what reads this profile's messages."""
         return self._first(self._extractors, profile, "messages", flow.messages)
+
+    def summariser(self, profile: str, flow: DataFlow) -> Summariser:
+        """Return what makes summaries of this profile's messages."""
+        return self._first(self._summarisers, profile, "messages", flow.messages).value
+
+    @property
+    def local_summariser(self) -> Summariser:
+        """The summariser that is always there."""
+        return self._summarisers[-1].value
 
     def may_know(self, reader: Provided[Extractor], profile: str, flow: DataFlow) -> bool:
         """Whether what reads a profile's messages may be told of its memories as well."""

@@ -9,7 +9,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
-from gateways.service import changes, contacts, conversing, memories, reads
+from gateways.service import changes, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
@@ -24,7 +24,7 @@ from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import conversations
+from umbriel import contexts, conversations
 from umbriel import grants as admin
 from umbriel import types as wire
 
@@ -109,6 +109,10 @@ async def _recall_conversation(
     service: Service, caller: Caller, profile: str, request: conversations.RecallConversationRequest
 ) -> msgspec.Struct:
     return await conversing.recall_conversation(service.core, service.handed_out, caller, profile, request)
+
+
+async def _context(service: Service, caller: Caller, profile: str, request: contexts.ContextRequest) -> msgspec.Struct:
+    return await composing.compose(service.core, service.handed_out, caller, profile, request)
 
 
 async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
@@ -223,6 +227,7 @@ VERBS: dict[str, Verb] = {
             _recall_conversation,
             Needs("read", conversing.contact_asked),
         ),
+        Verb("context", contexts.ContextRequest, contexts.ContextReply, _context, _READ),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),

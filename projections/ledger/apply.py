@@ -22,6 +22,7 @@ from domain.events import (
     UsageRecorded,
 )
 from domain.indexing import IndexChange, Indexing, session_token
+from projections.ledger.apply_episodes import Episodic, lose_message, project_episodic
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_work import project_work
 from projections.ledger.apply_working import Working, project_working
@@ -42,6 +43,7 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             _message_recorded(db, envelope, event)
         case MessageForgotten():
             db.execute("UPDATE messages SET content = '', name = '', forgotten = 1 WHERE id = ?", (event.message,))
+            lose_message(db, event.message)
         case ContactSet():
             _contact_set(db, envelope, event)
         case ContactsLinked() | ContactsUnlinked() | SettingsChanged():
@@ -60,6 +62,8 @@ def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
     event = envelope.data
     if isinstance(event, Working):
         project_working(db, envelope, event)
+    elif isinstance(event, Episodic):
+        project_episodic(db, envelope, event)
     elif event.category() == "memory":
         project_memory(db, envelope, event)
 

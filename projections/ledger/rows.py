@@ -21,6 +21,7 @@ from projections.ledger.records import (
 
 __all__ = [
     "CONVERSATION",
+    "EXPIRES",
     "HISTORY",
     "LIVE_MEMORY",
     "LIVE_MESSAGE",
@@ -54,9 +55,10 @@ CONVERSATION = "SELECT session, token, contact, channel, created_at, position FR
 
 HISTORY = "SELECT position, memory, topic, at, actor, actor_type, detail FROM memory_events"
 
+# Rows of the two below are kept in memory (`remembered`): a column that an event changes later needs its event there.
 LIVE_MEMORY = """
 SELECT m.id, m.kind, m.text, m.position, m.recorded_at, m.session, m.occurred_at, m.scope, m.key, m.fact_type,
-    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to
+    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to, m.expires_at
 FROM memories m
 """
 
@@ -64,6 +66,9 @@ LIVE_MESSAGE = """
 SELECT m.id, m.content, m.position, m.recorded_at, m.session, m.at, coalesce(c.contact, ''), m.role, m.name
 FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
+
+#: Where a LIVE_MEMORY row says when the memory expires.
+EXPIRES = 16
 
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
 _OBJECT = msgspec.json.Decoder(dict[str, Any])

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -113,6 +113,37 @@ CREATE INDEX IF NOT EXISTS memories_later ON memories (skeleton) WHERE folded_ke
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';
+
+-- Summaries that stand for ranges of messages; one that loses a message goes.
+CREATE TABLE IF NOT EXISTS overlays (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    first_position INTEGER NOT NULL,
+    last_position INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS overlays_session ON overlays (session, first_position);
+CREATE TABLE IF NOT EXISTS overlay_messages (message TEXT PRIMARY KEY, overlay TEXT NOT NULL) STRICT;
+-- Overlays that lost a message: what takes their place names them.
+CREATE TABLE IF NOT EXISTS lost_overlays (id TEXT PRIMARY KEY, session TEXT NOT NULL) STRICT;
+
+-- The summary of all that was said up to a message, and those it was before.
+CREATE TABLE IF NOT EXISTS summaries (
+    position INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    upto INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    archived_at INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS summaries_session ON summaries (session, position);
 
 -- Instructions to stay quiet about something, and where; an empty scope is everywhere.
 CREATE TABLE IF NOT EXISTS suppressions (

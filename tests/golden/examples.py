@@ -42,12 +42,14 @@ from domain.events import (
     MessageForgotten,
     MessageRecorded,
     NotesSet,
+    OverlayAdded,
     ProfileCreated,
     RecallServed,
     ReflectionRecorded,
     RefusalRecorded,
     Served,
     SettingsChanged,
+    SummaryRewritten,
     TaskCleared,
     TaskSet,
     Usage,
@@ -275,6 +277,16 @@ _EVENTS: tuple[Event, ...] = (
     GoalProgressed(goal=_ADDRESS, note="Hardly"),
     GoalClosed(goal=_ADDRESS, outcome="achieved", note="Done.", request_id="r-13"),
     GoalClosed(goal=_ADDRESS, outcome="dropped"),
+    OverlayAdded(
+        session="s 1",
+        overlay="o" * 26,
+        messages=(_MESSAGE, f"{_MESSAGE}.2"),
+        summary="Ana asked for the train.",
+        tokens=7,
+        model="extractive-1",
+        replaces=("p" * 26,),
+    ),
+    SummaryRewritten(session="s 1", summary="Ana travels.", last=_MESSAGE, messages=61, tokens=4, model="qwen3"),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

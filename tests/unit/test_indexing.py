@@ -260,6 +260,7 @@ def test_every_topic_is_decided_about() -> None:
     silent |= {"extraction.completed", "extraction.failed", "reflection.recorded"}
     silent |= {"goal.set", "goal.progressed", "goal.closed"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
+    silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
     nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}

@@ -13,6 +13,7 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
@@ -35,7 +36,9 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(
+    ChangeVerbs, ContextVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs
+):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
