@@ -25,6 +25,7 @@ from projections.ledger.records import (
     UnreadSession,
     UsageRecord,
 )
+from projections.ledger.scopes import Said, Stated
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.view import Ledger, model_of
 from projections.ledger.working import GoalEventRecord, GoalRecord, LearningRecord, NoteRecord, ReflectionRecord
@@ -56,6 +57,8 @@ __all__ = [
     "ReflectionRecord",
     "RefusalRecord",
     "Resting",
+    "Said",
+    "Stated",
     "ThinkingCounts",
     "UnreadSession",
     "Untold",
