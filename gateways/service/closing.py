@@ -46,7 +46,7 @@ async def end_session(core: Core, caller: Caller, profile: str, request: EndSess
 
 
 async def delete_session(core: Core, caller: Caller, profile: str, request: DeleteSessionRequest) -> DeleteSessionReply:
-    """Forget every message of a session, with what was drawn from them alone, its tasks and its notes.
+    """Forget every message of a session, with what was drawn from them alone, its tasks, notes and turns.
 
     The tombstone comes first: what it entails is done even if this process ends before.
     """
@@ -60,6 +60,8 @@ async def delete_session(core: Core, caller: Caller, profile: str, request: Dele
         entailed = await entailed_by(core, opened, messages, caller.reach.sees) if messages else Entailed()
         position = await core.events.log.last_position()
         if not request.preview:
+            # Before the tombstone: who is cut short in between asks again, and nothing is left that no event tells of.
+            await core.turns.drop(profile, session)
             aggregate_id, said = opened.subject(Conversation.CATEGORY, session), bool(messages or tasks)
             await change(core, Conversation, aggregate_id, lambda one: one.delete(session, caller.context(), said=said))
             position = await follow_up(core, opened)

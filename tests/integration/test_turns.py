@@ -180,6 +180,18 @@ async def test_what_a_session_holds_can_be_dropped(world: World[None]) -> None:
     assert await kept(world, "other") == 2
 
 
+async def test_a_deleted_session_leaves_no_turn(world: World[None]) -> None:
+    """What its tools returned goes with it, after a preview nothing has gone; another session keeps its own."""
+    for session in ("s", "other"):
+        await world.call("ingest", messages=[{"role": "user", "content": "when is the tram?"}], session=session)
+        await save(world, session=session)
+    await world.call("delete_session", session="s", preview=True)
+    assert await kept(world) == 1
+    await world.call("delete_session", session="s")
+    assert (await kept(world), await kept(world, "other")) == (0, 1)
+    assert (await world.call("resume_turn", session="s")).turn_id == ""
+
+
 async def test_turns_that_nobody_ends_do_not_pile_up(world: World[None]) -> None:
     """Of twenty-five that stopped in one session, the newest twenty are kept once somebody asks."""
     for number in range(25):
