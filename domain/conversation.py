@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Literal
 
 from domain.errors import InvalidInputError
-from domain.events import ContactSet, NotesSet, OverlayAdded, SummaryRewritten, TaskCleared, TaskSet
+from domain.events import (
+    ContactSet,
+    ConversationDeleted,
+    ConversationEnded,
+    NotesSet,
+    OverlayAdded,
+    SummaryRewritten,
+    TaskCleared,
+    TaskSet,
+)
 from domain.kernel import Aggregate, Context
 from domain.kinds import conversation_scope
 
@@ -110,6 +119,22 @@ class Conversation(Aggregate):
     def on_contact_set(self, event: ContactSet) -> None:
         """Take over the contact, and the channel if one is named."""
         self.contact, self.channel = event.contact, event.channel or self.channel
+
+    def end(self, session: str, context: Context) -> None:
+        """Say that the conversation is over, for now: its tasks end."""
+        self.emit(ConversationEnded(session=session), context, key_scope=conversation_scope(session))
+
+    def delete(self, session: str, context: Context, *, said: bool) -> None:
+        """Say that all of it until now is to be forgotten; nothing where nothing was ``said``, noted or begun."""
+        if said or self.notes or self.task:
+            self.emit(ConversationDeleted(session=session), context, key_scope=conversation_scope(session))
+
+    def on_ended(self, event: ConversationEnded) -> None:
+        """Its tasks are memories, with events of their own."""
+
+    def on_deleted(self, event: ConversationDeleted) -> None:  # noqa: ARG002 -- every event has a handler
+        """Whom it is attached to stays: an id of a deleted session must not become somebody else's."""
+        self.notes, self.task = "", ""
 
     def on_notes_set(self, event: NotesSet) -> None:
         """Take over the notes."""

@@ -22,7 +22,9 @@ __all__ = [
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
+    "RetentionPreferences",
     "Settings",
+    "TaskPreferences",
     "ThinkingRoom",
     "TurnLimits",
     "VerifierLimits",
@@ -274,6 +276,20 @@ class ProviderPreferences(msgspec.Struct, frozen=True, kw_only=True):
     recall: Literal["local", "managed"] = "local"
 
 
+class TaskPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """How long tasks of a session live that have no end of their own and whose session does not end, in days."""
+
+    #: 0: until something else ends them
+    ttl_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = 30
+
+
+class RetentionPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many days messages and memories are shown no more; the log keeps them."""
+
+    #: 0: never
+    days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = 0
+
+
 class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one profile, changed at run time through events.
 
@@ -288,6 +304,8 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierPreferences = VerifierPreferences()
     data_flow: DataFlow = DataFlow()
     provider: ProviderPreferences = ProviderPreferences()
+    tasks: TaskPreferences = TaskPreferences()
+    retention: RetentionPreferences = RetentionPreferences()
 
 
 def flat(settings: ProfileSettings) -> dict[str, Any]:

@@ -28,6 +28,15 @@ class Version(msgspec.Struct):
     decayed_on: str = ""
     #: a person ended it by a correction or a retraction: what it rests on is no news any more
     settled: bool = False
+    #: a caller stated what had been drawn from messages
+    affirmed: bool = False
+    #: source messages that were forgotten
+    lost: frozenset[str] = frozenset()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether somebody states it, so that it needs no message to rest on."""
+        return self.affirmed or self.author_type == "person" or self.written.source in ("explicit", "copy")
 
     @property
     def stated_at(self) -> datetime:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from domain.events.base import Event
 from domain.events.conversation import (
     ContactSet,
+    ConversationDeleted,
+    ConversationEnded,
     MessageForgotten,
     MessageRecorded,
     NotesSet,
@@ -18,6 +20,7 @@ from domain.events.conversation import (
     TaskCleared,
     TaskSet,
 )
+from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
@@ -50,6 +53,9 @@ __all__ = [
     "ContactsLinked",
     "ContactsUnlinked",
     "ContradictionNoted",
+    "ConversationDeleted",
+    "ConversationEnded",
+    "CopyFollowed",
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",
@@ -58,11 +64,13 @@ __all__ = [
     "ExtractedItem",
     "ExtractionCompleted",
     "ExtractionFailed",
+    "Followed",
     "GoalClosed",
     "GoalProgressed",
     "GoalSet",
     "Judgement",
     "Learning",
+    "MemoryCopied",
     "MemoryDecayed",
     "MemoryExpired",
     "MemoryForgotten",
@@ -78,6 +86,8 @@ __all__ = [
     "MessageForgotten",
     "MessageRecorded",
     "NotesSet",
+    "Origin",
+    "OriginChanged",
     "OverlayAdded",
     "ProfileCreated",
     "RecallServed",

@@ -9,6 +9,8 @@ from domain.events.base import Event
 
 __all__ = [
     "ContactSet",
+    "ConversationDeleted",
+    "ConversationEnded",
     "MessageForgotten",
     "MessageRecorded",
     "NotesSet",
@@ -64,6 +66,20 @@ class ContactSet(Event, frozen=True):
     session: str
     contact: str
     channel: str = ""
+
+
+class ConversationEnded(Event, frozen=True):
+    """A conversation is over: its tasks end with it. What is said in it later begins anew."""
+
+    TOPIC = "conversation.ended"
+    session: str
+
+
+class ConversationDeleted(Event, frozen=True):
+    """Everything said in a conversation until here is forgotten, with what was drawn from it and its tasks."""
+
+    TOPIC = "conversation.deleted"
+    session: str
 
 
 class NotesSet(Event, frozen=True):

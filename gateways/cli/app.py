@@ -12,7 +12,9 @@ from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
+from gateways.cli.closing import delete_session, end_session
 from gateways.cli.conversations import context, recall_conversation
+from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -52,6 +54,9 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "pin": pin,
         "unpin": unpin,
         "expire": expire,
+        "copy": copy,
+        "end-session": end_session,
+        "delete-session": delete_session,
     },
     "Read": {
         "recall": recall,

@@ -88,6 +88,9 @@ class Thinks(Protocol):
     def idle(self) -> bool:
         """Whether nothing is being thought about."""
 
+    def hurry(self, profile: str, session: str) -> None:
+        """Read what a session holds now, without waiting for an answer in it."""
+
     async def settle(self, profile: OpenProfile, position: int, *, session: str = "") -> None:
         """Wait until what was written up to a position is thought through; UnavailableError when it takes too long."""
 

@@ -9,10 +9,11 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError
 from domain.grants import Principal
-from gateways.service import changes, composing, contacts, conversing, memories, reads
+from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
+from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
@@ -24,7 +25,7 @@ from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations
+from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 
@@ -167,6 +168,22 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
+async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
+    return await copy(service.core, caller, profile, request)
+
+
+async def _end_session(
+    service: Service, caller: Caller, profile: str, request: sessions.EndSessionRequest
+) -> msgspec.Struct:
+    return await closing.end_session(service.core, caller, profile, request)
+
+
+async def _delete_session(
+    service: Service, caller: Caller, profile: str, request: sessions.DeleteSessionRequest
+) -> msgspec.Struct:
+    return await closing.delete_session(service.core, caller, profile, request)
+
+
 def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
     async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
         return await one.run(service.core, caller, profile, request)
@@ -203,6 +220,7 @@ async def _principal_rotate(
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
+_WRITE_ID = Needs("write", lambda _: ())
 _ADMIN = Needs(service="only", person=True)
 #: A link lets what one contact said answer for another: it is for who may write for all of them.
 _EVERYONE = Needs("write")
@@ -239,6 +257,9 @@ VERBS: dict[str, Verb] = {
             Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one, changes.ending(one)), _WRITE)
             for one in changes.CHANGES
         ),
+        Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
+        Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
+        Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),

@@ -45,6 +45,10 @@ class Thinking:
         self.extraction.wake(profile)
         self.verifier.wake(profile)
 
+    def hurry(self, profile: str, session: str) -> None:
+        """Read what a session holds now, without waiting for an answer in it."""
+        self.extraction.hurry(profile, session)
+
     def work(self) -> dict[str, Coroutine[None, None, None]]:
         """Return the workers by name, to be run until they are cancelled."""
         return {

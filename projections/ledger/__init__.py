@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
@@ -32,6 +33,7 @@ from projections.ledger.working import GoalEventRecord, GoalRecord, LearningReco
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "Closing",
     "ContactRecord",
     "Conversation",
     "Counts",
@@ -49,14 +51,17 @@ __all__ = [
     "MemoryRecord",
     "MessageRecord",
     "NoteRecord",
+    "Overdue",
     "Page",
     "Pending",
     "ReflectionRecord",
     "RefusalRecord",
+    "Resting",
     "Said",
     "Stated",
     "ThinkingCounts",
     "UnreadSession",
+    "Untold",
     "UsageRecord",
     "model_of",
     "query_segments",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from domain.envelope import Envelope
 from domain.events import ExtractionCompleted, ExtractionFailed, RefusalRecorded, UsageRecorded
+from projections.ledger.apply_grounds import corroborated
 from projections.ledger.records import micros
 
 __all__ = ["Work", "project_work"]
@@ -30,6 +31,8 @@ def project_work(db: sqlite3.Connection, envelope: Envelope, event: Work) -> Non
 def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCompleted | ExtractionFailed) -> None:
     """Mark the messages as read or failed, and note the work. What was completed stays so."""
     completed = isinstance(event, ExtractionCompleted)
+    if isinstance(event, ExtractionCompleted):
+        corroborated(db, envelope, event)
     _mark(db, event.messages, _DONE if completed else _FAILED)
     db.execute(
         "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"

@@ -53,7 +53,7 @@ class ScopeQueries:
             found = db.execute(_STATED, (micros(now), scope)).fetchall()
         return [_stated(row) for row in found]
 
-    def said_in(self, contact: str) -> list[Said]:
+    def said_by(self, contact: str) -> list[Said]:
         """Return the messages of a contact's sessions (empty: of those without one), newest first."""
         with self._store.read() as db:
             return [Said(*row) for row in db.execute(_SAID, (contact,))]

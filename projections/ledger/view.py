@@ -14,6 +14,7 @@ from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
 from projections.ledger.episodes import EpisodeQueries
+from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
@@ -44,6 +45,7 @@ class Ledger(
     ContactQueries,
     WorkQueries,
     ThinkingQueries,
+    GroundQueries,
     WorkingQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.

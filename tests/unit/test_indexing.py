@@ -264,7 +264,9 @@ def test_every_topic_is_decided_about() -> None:
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
     nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}
+    nothing |= {"copied", "copy_followed", "origin_changed"}
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
+    other |= {"conversation.ended", "conversation.deleted"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     assert set(TOPICS) == silent | added | memory | other

@@ -75,9 +75,10 @@ class ChangeVerbs:
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
-        """Forget a memory; by an identifier every memory of the scope that holds it, in any version.
+        """Forget a memory, or a message by its id with what was drawn from it.
 
-        The reply's ``messages`` hold it too; ``with_sources`` forgets them as well.
+        By an identifier every memory of the scope that holds it goes, in any version. The reply's ``messages`` hold it
+        too; ``with_sources`` forgets them as well. ``preview`` says what would be touched and touches nothing.
         """
         request = wire.ForgetRequest(
             id=id,

@@ -84,12 +84,14 @@ class Touched(Reply, frozen=True):
 class TouchedReply(Reply, frozen=True):
     """The ids that were (or, in a preview, would be) touched; ``memory`` is the version a correction left live.
 
-    Of a description ``why`` says what it meant, and ``messages`` which ones hold the identifier that it names.
+    ``kept`` are memories that rested on a message that was forgotten too, and stay. Of a description ``why`` says what
+    it meant, and ``messages`` which ones hold the identifier that it names.
     """
 
     touched: list[str]
     position: str
     preview: bool = False
     memory: str = ""
+    kept: list[str] = []
     why: list[Touched] = []
     messages: list[str] = []

@@ -15,9 +15,11 @@ from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
+from umbriel._copies import CopyVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
+from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
@@ -37,7 +39,16 @@ _SERVICE = "_"
 
 
 class Umbriel(
-    ChangeVerbs, ContextVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs
+    ChangeVerbs,
+    ContextVerbs,
+    ConversationVerbs,
+    SessionVerbs,
+    TurnVerbs,
+    NoteVerbs,
+    GoalVerbs,
+    CopyVerbs,
+    AdminVerbs,
+    PrincipalVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 

@@ -112,7 +112,7 @@ def _resolve(core: Core, opened: OpenProfile, verb: str, wanted: Description, re
         return _Found(by_text(wanted, proposed, several=request.all), [])
     purged = verb == "forget"
     targets = by_identifier(wanted, _newest_first_of(stated) if purged else standing)
-    messages = holding(wanted, ledger.said_in(request.contact)) if purged else []
+    messages = holding(wanted, ledger.said_by(request.contact)) if purged else []
     _check_found(wanted, targets, messages, several=purged or verb == "retract" or request.all, request=request)
     return _Found(targets, messages)
 
