@@ -93,6 +93,8 @@ def _as_statement(words: Sequence[Word]) -> list[Word]:
 def fit(wanted: Description, text: str, key: str = "") -> Fit | None:
     """Return how a memory with this text and key fits, None when it is not meant."""
     text = unicodedata.normalize("NFC", text)
+    if not _all_in(wanted.whole.content, (*read(text, speaker=wanted.speaker), *_words_of_key(key, wanted))):
+        return None
     compound = take_apart(text)
     if compound is None:
         return _fit_whole(wanted, text, key)
