@@ -11,7 +11,6 @@ from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
     ExpirySet,
-    MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
     MemoryJudged,
@@ -26,14 +25,15 @@ from domain.events import (
 )
 from domain.ids import memory_id
 from domain.indexing import memory_key_scope
-from domain.kernel import Aggregate, Context
+from domain.kernel import Context
 from domain.text import fold_content, skeleton
+from domain.upkeep import Kept
 from domain.version import Remembered, Status, Version
 
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
 
-class Memory(Aggregate):
+class Memory(Kept):
     """All versions at one address.
 
     At most one has the status ``live``, expired or not: one that has expired is superseded by the next one
@@ -370,10 +370,6 @@ class Memory(Aggregate):
     def on_unpinned(self, event: MemoryUnpinned) -> None:
         """Unpin a version."""
         self.find(event.memory).pinned = False
-
-    def on_decayed(self, event: MemoryDecayed) -> None:
-        """Note the day of a decay."""
-        self.find(event.memory).decayed_on = event.day
 
     def on_revised(self, event: MemoryRevised) -> None:
         """Metadata is the ledger's; nothing is decided by it."""

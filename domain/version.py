@@ -28,6 +28,13 @@ class Version(msgspec.Struct):
     decayed_on: str = ""
     #: a person ended it by a correction or a retraction: what it rests on is no news any more
     settled: bool = False
+    #: confidence as it is since it has decayed
+    faded: float | None = None
+
+    @property
+    def confidence(self) -> float:
+        """How much it is trusted now: as it was written, or less since."""
+        return self.written.confidence if self.faded is None else self.faded
 
     @property
     def stated_at(self) -> datetime:

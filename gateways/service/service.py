@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -86,7 +87,10 @@ async def _ingest(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _remember(service: Service, caller: Caller, profile: str, request: wire.RememberRequest) -> msgspec.Struct:
-    return await memories.remember(service.core, caller, profile, request)
+    reply = await memories.remember(service.core, caller, profile, request)
+    if reply.outcome == "duplicate":
+        service.accesses.touch(profile, reply.memory.id, datetime.now(UTC))
+    return reply
 
 
 async def _forget(service: Service, caller: Caller, profile: str, request: wire.ForgetRequest) -> msgspec.Struct:

@@ -20,7 +20,7 @@ def show_version(version: Version, *, position: str) -> Memory:
         text=written.text,
         kind=written.kind,
         status=version.status,
-        confidence=written.confidence,
+        confidence=version.confidence,
         source=written.source,
         recorded_at=version.recorded_at,
         position=position,

@@ -25,6 +25,7 @@ from projections.ledger.records import (
     UsageRecord,
 )
 from projections.ledger.segments import query_segments, query_words
+from projections.ledger.upkeep import Unused
 from projections.ledger.view import Ledger, model_of
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RefusalRecord",
     "ThinkingCounts",
     "UnreadSession",
+    "Unused",
     "UsageRecord",
     "model_of",
     "query_segments",

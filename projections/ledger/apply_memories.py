@@ -72,6 +72,7 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
             _set(db, event.memory, "metadata", _json(event.metadata))
         case MemoryDecayed():
             _set(db, event.memory, "confidence", event.confidence)
+            _set(db, event.memory, "decayed_on", event.day)
             _reopen(db, envelope, event.memory)
         case ExpirySet():
             _set(db, event.memory, "expires_at", optional_micros(event.expires_at))
@@ -92,7 +93,7 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     if known:
         return
     db.execute(
-        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0, ?, ?, ?, ?, 0)",
+        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0, ?, ?, ?, ?, 0, '')",
         (
             event.memory,
             event.address,

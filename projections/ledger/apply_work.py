@@ -31,6 +31,8 @@ def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCom
     """Mark the messages as read or failed, and note the work. What was completed stays so."""
     completed = isinstance(event, ExtractionCompleted)
     _mark(db, event.messages, _DONE if completed else _FAILED)
+    if isinstance(event, ExtractionCompleted):
+        _restated(db, micros(envelope.recorded_at), event)
     db.execute(
         "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
         " model = excluded.model, state = excluded.state, reason = excluded.reason, tries = excluded.tries,"
@@ -51,6 +53,15 @@ def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCom
             micros(envelope.recorded_at),
             envelope.position,
         ),
+    )
+
+
+def _restated(db: sqlite3.Connection, at: int, event: ExtractionCompleted) -> None:
+    """What was said again was used, though nobody asked for it."""
+    db.executemany(
+        "INSERT INTO accesses VALUES (?, 0, ?) ON CONFLICT (memory) DO UPDATE SET"
+        " last_at = max(last_at, excluded.last_at)",
+        ((item.memory, at) for item in event.items if item.outcome == "duplicate" and item.memory),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -94,7 +94,9 @@ CREATE TABLE IF NOT EXISTS memories (
     extraction TEXT NOT NULL,
     model TEXT NOT NULL,
     skeleton TEXT NOT NULL,
-    judged INTEGER NOT NULL DEFAULT 0
+    judged INTEGER NOT NULL DEFAULT 0,
+    -- the UTC day of the last decay
+    decayed_on TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX IF NOT EXISTS memories_address ON memories (address, version);
 CREATE INDEX IF NOT EXISTS memories_position ON memories (position);

@@ -19,6 +19,7 @@ from projections.ledger.records import Checkpoint
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.store import Store, translated
 from projections.ledger.thinking import ThinkingQueries
+from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.outcome import Outcome
 
@@ -28,7 +29,7 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, ThinkingQueries):
+class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, ThinkingQueries, UpkeepQueries):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another
