@@ -119,8 +119,8 @@ class Memory(Kept):
         """Return a version that somebody ended and that rested on all these messages, or nothing."""
         if not sources:
             return ""
-        ended = (v.written for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
-        return next((written.memory for written in ended if set(sources) <= set(written.sources)), "")
+        ended = (v for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
+        return next((v.written.memory for v in ended if set(sources) <= set(v.sources)), "")
 
     def _write_late(self, standing: Version, draft: MemoryRemembered, context: Context) -> Remembered:
         known = next((v for v in self.versions if v.says(draft) and v.stated_at == draft.stated_at), None)
@@ -345,7 +345,7 @@ class Memory(Kept):
         """Bring a version back; one that a person brings back counts as a person's statement."""
         self._set(event.memory, "live", event.request_id)
         version = self.find(event.memory)
-        version.settled = False
+        version.settled, version.restored = False, True
         if self.author.type == "person":
             version.author_type = "person"
         self._rejected.discard(skeleton(event.content.text))

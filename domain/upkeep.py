@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.events import MemoryDecayed
+import msgspec
+
+from domain.errors import RefusedError
+from domain.events import MemoryConsolidated, MemoryDecayed, MemoryRemembered
 from domain.indexing import memory_key_scope
 from domain.kernel import Aggregate, Context
 from domain.settings import DecayPreferences
+from domain.text import fold_content
 from domain.version import Version
 
 __all__ = ["Kept", "day_of"]
@@ -24,8 +29,15 @@ def day_of(moment: datetime) -> str:
 class Kept(Aggregate):
     """A part of `domain.memory.Memory`."""
 
+    versions: list[Version]
+
     def find(self, memory: str) -> Version:
         """Return the state of one version, or raise NotFoundError."""
+        raise NotImplementedError
+
+    def _write(
+        self, standing: Version | None, draft: MemoryRemembered, context: Context, *, rule: str = "address"
+    ) -> object:
         raise NotImplementedError
 
     def decay(self, memory: str, as_of: datetime, rule: DecayPreferences, context: Context) -> bool:
@@ -49,4 +61,57 @@ class Kept(Aggregate):
     def on_decayed(self, event: MemoryDecayed) -> None:
         """Take the confidence, and note the day."""
         version = self.find(event.memory)
-        version.faded, version.decayed_on = event.confidence, event.day
+        version.changed, version.decayed_on = event.confidence, event.day
+
+    def stand_for(self, memory: str, members: Sequence[Version], context: Context) -> Version:
+        """Let a version stand for others that say the same, in its own words."""
+        version = self.find(memory)
+        event = MemoryConsolidated(
+            memory=memory,
+            members=tuple(one.written.memory for one in members),
+            sources=_sources([version, *members]),
+            confidence=_highest([version, *members]),
+        )
+        self.emit(event, context, key_scope=memory_key_scope(version.written))
+        return version
+
+    def reword(self, memory: str, text: str, members: Sequence[Version], context: Context, *, model: str) -> Version:
+        """Let a new version in a model's words replace one, to stand for it and for others that say the same.
+
+        Raises RefusedError where its words are a person's or pinned: those are no model's to change.
+        """
+        version = self.find(memory)
+        if version.author_type == "person" or version.pinned:
+            raise RefusedError("these words are not to be changed", expected="an agent's words, not pinned")
+        all_of_them = [version, *members]
+        sessions = {one.written.session for one in all_of_them}
+        draft = msgspec.structs.replace(
+            version.written,
+            text=text,
+            folded=fold_content(text),
+            source="consolidation",
+            confidence=_highest(all_of_them),
+            sources=_sources(all_of_them),
+            session=sessions.pop() if len(sessions) == 1 else "",
+            queries=(),
+            expires_at=version.expires_at,
+            request_id="",
+            stated_at=max(one.stated_at for one in all_of_them),
+            extraction="",
+            model=model,
+        )
+        self._write(version, draft, context, rule="consolidation")
+        return self.versions[-1]
+
+    def on_consolidated(self, event: MemoryConsolidated) -> None:
+        """Take the sources and the confidence of what it stands for."""
+        version = self.find(event.memory)
+        version.changed, version.gained = event.confidence, event.sources
+
+
+def _sources(versions: Sequence[Version]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(source for one in versions for source in one.sources))
+
+
+def _highest(versions: Sequence[Version]) -> float:
+    return max(one.confidence for one in versions)

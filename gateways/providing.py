@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from domain.ports import Embedder, Extractor, Judge
+from domain.merging import Worder
+from domain.ports import Chat, Embedder, Extractor, Judge
 from domain.settings import ExtractionLimits, Reaches
 from gateways.extraction.chat import ChatExtractor
 from gateways.extraction.offline import OfflineExtractor
@@ -19,6 +20,7 @@ from gateways.models.config import ChatEntry, JudgeEntry, Providers, api_key, lo
 from gateways.models.http.build import build_chat, build_embedder
 from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.meter import Meter
+from gateways.models.wording import ChatWorder
 from gateways.service.models import Models, Provided, may_go
 
 __all__ = ["ProviderSet", "local_models", "provider_set"]
@@ -60,10 +62,12 @@ def provider_set(
     if embedder is not None:
         _ = embedder.dimension  # asked for here, in a thread, and not where a profile is opened
         closing.append(partial(asyncio.to_thread, embedder.close))
-    extractors = [_extractor(entry, meter, limits, environ, closing) for entry in configured.chat]
+    chats = [(entry, _chat(entry, meter, environ, closing)) for entry in configured.chat]
+    extractors = [Provided[Extractor](ChatExtractor(chat, limits), chat.name, entry.reach) for entry, chat in chats]
+    worders = [Provided[Worder](ChatWorder(chat), chat.name, entry.reach) for entry, chat in chats]
     judges = [_judge(entry, meter, environ, closing) for entry in configured.judge]
     return ProviderSet(
-        models=Models(_extractors(extractors), _judges(judges)),
+        models=Models(_extractors(extractors), _judges(judges), worders=worders),
         meter=meter,
         embedder=embedder,
         embedder_reaches="local" if configured.embeddings is None else configured.embeddings.reach,
@@ -85,16 +89,10 @@ def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:
     return [*judges, Provided(HeuristicJudge(), "heuristic")]
 
 
-def _extractor(
-    entry: ChatEntry,
-    meter: Meter,
-    limits: ExtractionLimits | None,
-    environ: Mapping[str, str],
-    closing: list[Closing],
-) -> Provided[Extractor]:
+def _chat(entry: ChatEntry, meter: Meter, environ: Mapping[str, str], closing: list[Closing]) -> Chat:
     chat = build_chat(entry, meter, environ)
     closing.append(chat.close)
-    return Provided(ChatExtractor(chat, limits), chat.name, entry.reach)
+    return chat
 
 
 def _judge(entry: JudgeEntry, meter: Meter, environ: Mapping[str, str], closing: list[Closing]) -> Provided[Judge]:

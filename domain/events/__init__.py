@@ -16,6 +16,7 @@ from domain.events.memory import (
     ContradictionNoted,
     ExpirySet,
     Judgement,
+    MemoryConsolidated,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -30,6 +31,7 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Usage, UsageRecorded
 
 __all__ = [
@@ -48,6 +50,9 @@ __all__ = [
     "ExtractionCompleted",
     "ExtractionFailed",
     "Judgement",
+    "MemoriesKept",
+    "MemoriesMerged",
+    "MemoryConsolidated",
     "MemoryDecayed",
     "MemoryExpired",
     "MemoryForgotten",
@@ -62,6 +67,7 @@ __all__ = [
     "MemoryUnpinned",
     "MessageForgotten",
     "MessageRecorded",
+    "PassCompleted",
     "ProfileCreated",
     "RecallServed",
     "RefusalRecorded",

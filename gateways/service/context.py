@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
@@ -30,7 +30,7 @@ from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 
-__all__ = ["Caller", "Core", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Daily", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -82,6 +82,17 @@ class Thinks(Protocol):
         """Read again what could not be read; returns how many stretches, and why some failed once more."""
 
 
+class Daily(Protocol):
+    """What is done over every profile once a day."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it is being done."""
+
+    def due(self) -> Mapping[str, datetime]:
+        """Return when each pass came due last, by its name."""
+
+
 class Core:
     """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
 
@@ -115,6 +126,8 @@ class Core:
         self.rebuilds = rebuilds
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
+        #: what is done once a day, None where nothing is
+        self.daily: Daily | None = None
         self.policy_refusals = refusals
         self.embedder_reaches: Reaches = embedder_reaches
         self.managed = managed

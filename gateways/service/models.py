@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
+from domain.merging import Worder
 from domain.ports import Extractor, Judge
 from domain.settings import DataFlow, Reaches
 
@@ -78,16 +79,21 @@ async def answered(name: str, answer: Awaitable[T], *, seconds: float) -> T:
 
 
 class Models:
-    """The implementations of each port in order of preference; the last one is local and always there."""
+    """The implementations of each port in order of preference; the last one is local and always there.
+
+    Of worders there may be none: then the words of a memory stay what somebody said.
+    """
 
     def __init__(
         self,
         extractors: Sequence[Provided[Extractor]],
         judges: Sequence[Provided[Judge]],
         *,
+        worders: Sequence[Provided[Worder]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
+        self._worders = worders
         self._judges = judges
         self.refused = refused
 
@@ -102,6 +108,13 @@ class Models:
     def judge(self, profile: str, flow: DataFlow) -> Judge:
         """Return what holds this profile's memories against each other."""
         return self._first(self._judges, profile, "memories", flow.memories).value
+
+    def worder(self, profile: str, flow: DataFlow) -> Worder | None:
+        """Return what words several of this profile's memories as one, None where nothing may."""
+        for one in self._worders:
+            if self._passes(one, profile, "memories", flow.memories):
+                return one.value
+        return None
 
     @property
     def local_judge(self) -> Judge:

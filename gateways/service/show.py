@@ -31,7 +31,7 @@ def show_version(version: Version, *, position: str) -> Memory:
         author=version.author,
         author_type=version.author_type,
         pinned=version.pinned,
-        sources=list(written.sources),
+        sources=list(version.sources),
         occurred_at=written.occurred_at,
         valid_from=written.valid_from,
         valid_to=written.valid_to,

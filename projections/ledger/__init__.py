@@ -25,7 +25,7 @@ from projections.ledger.records import (
     UsageRecord,
 )
 from projections.ledger.segments import query_segments, query_words
-from projections.ledger.upkeep import Unused
+from projections.ledger.upkeep import PassRecord, Unused
 from projections.ledger.view import Ledger, model_of
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "MemoryRecord",
     "MessageRecord",
     "Page",
+    "PassRecord",
     "Pending",
     "RefusalRecord",
     "ThinkingCounts",

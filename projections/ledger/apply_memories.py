@@ -11,6 +11,7 @@ from domain.events import (
     ContradictionNoted,
     Event,
     ExpirySet,
+    MemoryConsolidated,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -73,6 +74,10 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
         case MemoryDecayed():
             _set(db, event.memory, "confidence", event.confidence)
             _set(db, event.memory, "decayed_on", event.day)
+            _reopen(db, envelope, event.memory)
+        case MemoryConsolidated():
+            _set(db, event.memory, "sources", _json(event.sources))
+            _set(db, event.memory, "confidence", event.confidence)
             _reopen(db, envelope, event.memory)
         case ExpirySet():
             _set(db, event.memory, "expires_at", optional_micros(event.expires_at))

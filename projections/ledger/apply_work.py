@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from domain.envelope import Envelope
-from domain.events import ExtractionCompleted, ExtractionFailed, RefusalRecorded, UsageRecorded
+from domain.events import ExtractionCompleted, ExtractionFailed, PassCompleted, RefusalRecorded, UsageRecorded
 from projections.ledger.records import micros
 
 __all__ = ["Work", "project_work"]
 
-Work = ExtractionCompleted | ExtractionFailed | UsageRecorded | RefusalRecorded
+Work = ExtractionCompleted | ExtractionFailed | UsageRecorded | RefusalRecorded | PassCompleted
 
 _DONE, _FAILED = 1, 2
 
@@ -23,6 +25,8 @@ def project_work(db: sqlite3.Connection, envelope: Envelope, event: Work) -> Non
             _usage(db, envelope, event)
         case RefusalRecorded():
             _refusal(db, envelope, event)
+        case PassCompleted():
+            _pass(db, envelope, event)
         case _:
             _extraction(db, envelope, event)
 
@@ -94,4 +98,14 @@ def _refusal(db: sqlite3.Connection, envelope: Envelope, event: RefusalRecorded)
         "INSERT INTO refusals VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (rule, subject, provider) DO UPDATE SET"
         " detail = excluded.detail, count = count + excluded.count, last_at = max(last_at, excluded.last_at)",
         (event.rule, event.subject, event.provider, event.detail, event.count, micros(envelope.recorded_at)),
+    )
+
+
+def _pass(db: sqlite3.Connection, envelope: Envelope, event: PassCompleted) -> None:
+    """Keep the latest of its name."""
+    counts = msgspec.json.encode(event.counts).decode()
+    db.execute(
+        "INSERT INTO passes VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, scheduled) DO UPDATE SET"
+        " day = excluded.day, counts = excluded.counts, at = excluded.at WHERE excluded.day >= day",
+        (event.name, int(event.scheduled), event.day, counts, micros(envelope.recorded_at)),
     )

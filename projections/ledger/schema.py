@@ -149,6 +149,16 @@ CREATE TABLE IF NOT EXISTS usage (
     PRIMARY KEY (day, provider, model, purpose)
 ) STRICT, WITHOUT ROWID;
 
+-- The last pass of each name over the profile, by a schedule or because somebody asked for it.
+CREATE TABLE IF NOT EXISTS passes (
+    name TEXT NOT NULL,
+    scheduled INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    counts TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (name, scheduled)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS refusals (
     rule TEXT NOT NULL,
     subject TEXT NOT NULL,

@@ -23,6 +23,9 @@ from domain.events import (
     ExtractionCompleted,
     ExtractionFailed,
     Judgement,
+    MemoriesKept,
+    MemoriesMerged,
+    MemoryConsolidated,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -37,6 +40,7 @@ from domain.events import (
     MemoryUnpinned,
     MessageForgotten,
     MessageRecorded,
+    PassCompleted,
     ProfileCreated,
     RecallServed,
     RefusalRecorded,
@@ -220,6 +224,12 @@ _EVENTS: tuple[Event, ...] = (
     ),
     RefusalRecorded(rule="data-flow", subject="messages", provider="openai", detail="expected own, found partner"),
     RefusalRecorded(rule="data-flow", subject="queries", provider="openai", detail="partner", count=3),
+    MemoryConsolidated(memory=_ONE, members=(_OTHER,), sources=(_MESSAGE, f"{_MESSAGE}.2"), confidence=0.9),
+    MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_TWO, members=(_ONE, _OTHER), cosine=0.91, model="m"),
+    MemoriesKept(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), model="m", reason="r"),
+    MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), cosine=0.86),
+    PassCompleted(name="consolidation", day="2026-01-01", counts={"decayed": 2, "merged": 1}, scheduled=False),
+    PassCompleted(name="reflection", day="2026-01-02"),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -260,7 +260,16 @@ def test_every_topic_is_decided_about() -> None:
     silent |= {"extraction.completed", "extraction.failed"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
-    nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}
+    nothing = {
+        "consolidated",
+        "contradiction_noted",
+        "expiry_set",
+        "decayed",
+        "judged",
+        "pinned",
+        "revised",
+        "unpinned",
+    }
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
