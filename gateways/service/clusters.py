@@ -1,4 +1,4 @@
-"""Which memories of a profile say the same: the newest of a scope and kind that are near, where nothing keeps them apart.
+"""Which memories of a profile say the same: newest of a scope and kind, near, and with nothing that tells them apart.
 
 Stored vectors and rules decide: no model is asked here, and nothing is written.
 """
@@ -22,10 +22,11 @@ __all__ = ["Cluster", "clusters"]
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """Memories of which each pair is near: ``anchor`` is to stand for ``members``.
+    """Memories that are near: ``anchor`` is to stand for ``members``.
 
-    All of them say the ``same`` by rule, or only a model can tell. ``fixed``: the anchor's words are a person's,
-    pinned, or under a key that a caller chose, and stay as they are. ``cosine`` is the lowest of a pair.
+    All of them say the ``same`` by rule, or only a model can tell; then each pair of them is near. ``fixed``: the
+    anchor's words are a person's, pinned, or under a key that a caller chose, and stay as they are. ``cosine`` is the
+    lowest of any pair.
     """
 
     anchor: MemoryRecord
@@ -82,31 +83,42 @@ class _Near:
         self._relations: dict[tuple[int, int], Relation] = {}
 
     def clusters(self, *, words: bool) -> list[Cluster]:
-        """Return clusters of which each pair is near; what weighs most is the anchor, and decides about the wording."""
+        """Return the clusters; what weighs most in one is its anchor, and decides whether a model may word it."""
         taken: set[int] = set()
         found = []
         for at, anchor in enumerate(self._records):
             if at in taken:
                 continue
             fixed = _is_fixed(anchor)
-            wanted: set[Relation] = {"same", "alike"} if words and not fixed else {"same"}
-            members = self._members(at, taken, wanted)
-            if not members:
-                continue
-            taken.update((at, *members))
-            found.append(self._cluster(at, members, fixed=fixed))
+            members = self._alike(at, taken) if words and not fixed else self._same(at, taken)
+            if members:
+                taken.update((at, *members))
+                found.append(self._cluster(at, members, fixed=fixed))
         return found
 
-    def _members(self, at: int, taken: set[int], wanted: set[Relation]) -> list[int]:
+    def _same(self, at: int, taken: set[int]) -> list[int]:
+        """Return what says the same as the anchor by rule, and is near to one of those that do."""
+        same = [one for one in self._left(at, taken) if self._relation(at, one) == "same"]
+        members: list[int] = []
+        while more := [
+            one for one in same if one not in members and any(self._near(one, other) for other in (at, *members))
+        ]:
+            members += more
+        return [one for one in same if one in members and all(self._relation(one, m) == "same" for m in members)]
+
+    def _alike(self, at: int, taken: set[int]) -> list[int]:
         """Return what is near the anchor and near each other, so that no chain joins what is far apart."""
         members: list[int] = []
-        for other in range(at + 1, len(self._records)):
-            record = self._records[other]
-            if other in taken or record.pinned or (len(wanted) > 1 and _is_fixed(record)):
-                continue
-            if all(self._relation(one, other) in wanted for one in (at, *members)):
-                members.append(other)
+        for one in self._left(at, taken):
+            if not _is_fixed(self._records[one]) and all(
+                self._near(one, other) and self._relation(one, other) != "apart" for other in (at, *members)
+            ):
+                members.append(one)
         return members
+
+    def _left(self, at: int, taken: set[int]) -> list[int]:
+        """Return what weighs less than an anchor, is in no cluster yet, and may go."""
+        return [one for one in range(at + 1, len(self._records)) if one not in taken and not self._records[one].pinned]
 
     def _cluster(self, at: int, members: Sequence[int], *, fixed: bool) -> Cluster:
         pairs = [(one, other) for one in (at, *members) for other in members if one < other]
@@ -118,17 +130,20 @@ class _Near:
             fixed=fixed,
         )
 
+    def _near(self, one: int, other: int) -> bool:
+        return bool(self._cosines[one, other] >= self._least)
+
     def _relation(self, one: int, other: int) -> Relation:
-        found = self._relations.get((one, other))
-        if found is None:
-            found = self._relations[one, other] = self._compare(one, other)
-        return found
+        if one == other:
+            return "same"
+        pair = min(one, other), max(one, other)
+        if pair not in self._relations:
+            self._relations[pair] = self._compare(*pair)
+        return self._relations[pair]
 
     def _compare(self, at: int, other_at: int) -> Relation:
         one, other = self._records[at], self._records[other_at]
-        if self._cosines[at, other_at] < self._least or not _can_be_one(one, other):
-            return "apart"
-        if frozenset((one.id, other.id)) in self._contradicting:
+        if not _can_be_one(one, other) or frozenset((one.id, other.id)) in self._contradicting:
             return "apart"
         return self._comparer.relation(one.text, other.text)
 

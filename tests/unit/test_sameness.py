@@ -65,6 +65,7 @@ def test_what_is_apart_whatever_a_model_says(one: str, other: str) -> None:
     [
         ("Ana eats fish", "Ana only eats fish"),
         ("The train goes from porto to lisbon", "The train goes from lisbon to porto"),
+        ("Ana makes her home in Singapore", "Ana lives in Singapore"),
         ("Ana likes green tea", "Ana likes black tea"),
         ("Ana likes walking by the sea", "Ana enjoys strolls along the shore"),
     ],

@@ -147,7 +147,7 @@ def _apart(mine: _Read, theirs: _Read) -> bool:
         or mine.names - set(theirs.words) != frozenset()
         or theirs.names - set(mine.words) != frozenset()
         or mine.marks != theirs.marks
-        or mine.speakers != theirs.speakers
+        or (mine.speakers and theirs.speakers and mine.speakers != theirs.speakers)
         or one.owner != other.owner
         or len(set(put)) > 1
         or any(lex.OPPOSITES.get(word) in other.content for word in one.content)
@@ -157,7 +157,12 @@ def _apart(mine: _Read, theirs: _Read) -> bool:
 
 def _same(mine: _Read, theirs: _Read) -> bool:
     """Whether the same words are said, in an order that means the same."""
-    if mine.bounds != theirs.bounds or not mine.content or set(mine.content) != set(theirs.content):
+    if (
+        mine.bounds != theirs.bounds
+        or mine.speakers != theirs.speakers
+        or not mine.content
+        or set(mine.content) != set(theirs.content)
+    ):
         return False
     directed = _DIRECTED.intersection(mine.words) | _DIRECTED.intersection(theirs.words)
     return mine.content == theirs.content or not directed
