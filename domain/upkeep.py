@@ -15,7 +15,7 @@ from domain.settings import DecayPreferences
 from domain.text import fold_content
 from domain.version import Version
 
-__all__ = ["Kept", "day_of"]
+__all__ = ["Kept", "day_of", "faded"]
 
 #: Products of the factor are the same whichever machine works them out.
 _DIGITS = 6
@@ -24,6 +24,11 @@ _DIGITS = 6
 def day_of(moment: datetime) -> str:
     """Return the UTC day of a moment, as ``2026-01-31``."""
     return moment.astimezone(UTC).date().isoformat()
+
+
+def faded(confidence: float, rule: DecayPreferences) -> float:
+    """Return what a confidence falls to in one day, never more than it is."""
+    return min(confidence, max(rule.floor, round(confidence * rule.factor, _DIGITS)))
 
 
 class Kept(Aggregate):
@@ -51,7 +56,7 @@ class Kept(Aggregate):
             return False
         if rule.spare_people and version.author_type == "person":
             return False
-        confidence = max(rule.floor, round(version.confidence * rule.factor, _DIGITS))
+        confidence = faded(version.confidence, rule)
         if confidence >= version.confidence:
             return False
         event = MemoryDecayed(memory=memory, day=day, confidence=confidence)

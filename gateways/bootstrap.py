@@ -135,7 +135,9 @@ async def running(
         models.refused = core.policy_refusals.note
         thinking = Thinking(core, models) if settings.thinking else None
         flushers = (service.accesses, core.policy_refusals, Usages(core.events, meter or Meter()))
-        daily = DailyPasses(core, (ConsolidationPass(core, models, Sameness()),), Schedules(connection), clock=clock)
+        consolidation = ConsolidationPass(core, models, Sameness())
+        core.consolidate = consolidation.ask
+        daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
         tasks = _start_workers(stack, core, flushers, thinking, daily)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)

@@ -12,6 +12,7 @@ from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
+from gateways.cli.consolidate import consolidate
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -60,7 +61,13 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "export": export,
     },
     "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
-    "Maintain": {"settings": settings, "rebuild": rebuild, "retry": retry, "doctor": doctor},
+    "Maintain": {
+        "settings": settings,
+        "consolidate": consolidate,
+        "rebuild": rebuild,
+        "retry": retry,
+        "doctor": doctor,
+    },
 }
 
 for _panel, _commands in _PANELS.items():

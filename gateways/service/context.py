@@ -29,6 +29,7 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
+from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["Caller", "Core", "Daily", "Thinks", "counts_of"]
 
@@ -128,6 +129,8 @@ class Core:
         self.thinking: Thinks | None = None
         #: what is done once a day, None where nothing is
         self.daily: Daily | None = None
+        #: decays and merges in a profile when somebody asks for it
+        self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         self.policy_refusals = refusals
         self.embedder_reaches: Reaches = embedder_reaches
         self.managed = managed

@@ -46,6 +46,7 @@ class Merged(msgspec.Struct, frozen=True):
     memory: str
     model: str
     members: tuple[str, ...]
+    cosine: float
 
 
 class Merger:
@@ -65,6 +66,11 @@ class Merger:
         self._worder = models.worder(profile.name, settings.data_flow)
         self._day = day_of(as_of)
         self._subject = profile.subject(Upkeep.CATEGORY, upkeep_id(CONSOLIDATION, self._day))
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for wordings, empty without one."""
+        return self._worder.name if self._worder is not None else ""
 
     async def run(self, *, again: bool = False) -> list[Merged]:
         """Merge what is to be merged, as many as the settings allow a day, or (with ``again``) as many once more."""
@@ -161,7 +167,7 @@ class Merger:
             model=model,
         )
         upkeep.merge(event, context)
-        return Merged(event.memory, model, event.members)
+        return Merged(event.memory, model, event.members, cluster.cosine)
 
     def _memory(self, loaded: Loaded, record: MemoryRecord) -> Memory:
         return loaded.get(Memory, self._profile.subject(Memory.CATEGORY, record.address))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from domain.errors import InvalidInputError, RefusedError
+from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
 from gateways.service import changes, contacts, memories, reads
 from gateways.service.access import Accesses
@@ -24,6 +24,7 @@ from gateways.service.status import profiles, status
 from umbriel import admin as upkeep
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -168,6 +169,12 @@ async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequ
     return await retry(service.core, profile)
 
 
+async def _consolidate(service: Service, _: Caller, profile: str, request: ConsolidateRequest) -> msgspec.Struct:
+    if service.core.consolidate is None:
+        raise UnavailableError("this service does not consolidate", expected="one that does")
+    return await service.core.consolidate(profile, request)
+
+
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
     raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
@@ -231,6 +238,7 @@ VERBS: dict[str, Verb] = {
         Verb("list_contacts", upkeep.ContactsRequest, upkeep.ContactsReply, _contacts, Needs("read")),
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
+        Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),

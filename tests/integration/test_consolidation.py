@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from domain.errors import UnavailableError
+from domain.errors import InvalidInputError, NotFoundError, RefusedError, UnavailableError
+from domain.grants import Grant, Principal
 from domain.merging import Worded
 from domain.ports import Embedded
 from domain.settings import Reaches
@@ -299,6 +300,48 @@ async def test_memories_go_to_no_model_that_they_may_not_go_to(tmp_path: Path) -
         await here.remember("Jon enjoys making dinners for guests")
         assert await merge(here) == []
         assert len(worder.asked) == 1
+
+
+async def test_a_dry_run_says_what_a_run_does(here: Here) -> None:
+    """It lists what would decay and what would be merged and writes nothing; the run does just that."""
+    await remember(here, "Ana lives in Porto", "Ana is living in Porto", "Ana resides in Porto", "Jon plays chess")
+    before = await here.call("feed", limit=1_000)
+    would = await here.call("consolidate", dry_run=True)
+    (merge,) = would.merges
+    assert (would.dry_run, would.decayed, merge.text, merge.model) == (True, 0, "Ana resides in Porto", "")
+    assert [one.text for one in merge.members] == ["Ana is living in Porto", "Ana lives in Porto"]
+    later = (datetime.now(UTC) + timedelta(days=31)).date().isoformat()
+    would_later = await here.call("consolidate", dry_run=True, day=later)
+    assert (would_later.decayed, would_later.day, {one.confidence for one in would_later.decays}) == (4, later, {0.72})
+    assert (await here.call("feed", limit=1_000)).events == before.events
+    done = await here.call("consolidate")
+    assert (done.dry_run, done.merges, done.day) == (False, would.merges, would.day)
+    assert len(await here.texts(at_least=done.position)) == 2
+    again = await here.call("consolidate")
+    assert (again.decayed, again.merges) == (0, [])
+    events = (await here.call("feed", limit=1_000, kinds=["upkeep"])).events
+    assert [(one.topic, one.data.get("scheduled")) for one in events] == [
+        ("upkeep.merged", None),
+        ("upkeep.completed", False),
+    ]
+
+
+@pytest.mark.parametrize("fields", [{"day": "2026-01-31"}, {"day": "tomorrow", "dry_run": True}])
+async def test_a_day_that_cannot_be_is_refused(here: Here, fields: dict[str, Any]) -> None:
+    """Only a dry run is as of another day, and a day is a date."""
+    await here.remember("Ana lives in Porto")
+    with pytest.raises(InvalidInputError):
+        await here.call("consolidate", **fields)
+
+
+async def test_who_may_not_administer_a_profile_does_not_merge_in_it(here: Here) -> None:
+    """A writer's grant is not enough, and a profile that is not there is not found."""
+    await here.remember("Ana lives in Porto")
+    writer = Principal("writer", "agent", (Grant("p", "write"),))
+    with pytest.raises(RefusedError):
+        await here.call("consolidate", writer)
+    with pytest.raises(NotFoundError):
+        await here.runtime.service.call("consolidate", PERSON, "nobody", b"{}")
 
 
 TEN_WAYS = (

@@ -16,6 +16,7 @@ from umbriel._changes import ChangeVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
+from umbriel._upkeep import UpkeepVerbs
 
 __all__ = ["Umbriel"]
 
@@ -28,7 +29,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs):
+class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
