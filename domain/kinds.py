@@ -28,6 +28,7 @@ _KIND_OF: dict[str, Kind] = {
     "workflow-failure": "event",
     "instruction": "instruction",
     "skill": "instruction",
+    "suppression": "instruction",
     "task": "task",
 }
 

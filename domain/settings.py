@@ -134,9 +134,10 @@ class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether it is recorded which memories were handed out."""
+    """Whether it is recorded which memories were handed out, and which questions they answered."""
 
     counted: bool = True
+    recalls: bool = True
 
 
 class ExtractionPreferences(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,7 +134,8 @@ async def running(
         models = models or local_models()
         models.refused = core.policy_refusals.note
         thinking = Thinking(core, models) if settings.thinking else None
-        flushers = (service.accesses, core.policy_refusals, Usages(core.events, meter or Meter()))
+        counted = (service.handed_out.accesses, service.handed_out.recalls)
+        flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)

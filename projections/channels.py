@@ -15,7 +15,7 @@ from domain.text import fold_key
 from projections.filling import ranked
 from projections.fusion import Candidate, ChannelHits, Found
 from projections.ledger import Ledger, LiveItem, query_segments
-from projections.recall_types import Channel, RecallQuery, RecallSettings
+from projections.recall_types import Channel, RecallQuery, RecallSettings, Span
 
 __all__ = ["Embed", "Gathered", "Plan", "Views", "fill", "gather", "plan"]
 
@@ -27,10 +27,12 @@ _CHANNELS = (
     "hyde_vector",
     "keyword",
     "terms",
+    "period",
     "message_vector",
     "message_hyde_vector",
     "message_keyword",
     "message_terms",
+    "message_period",
     "message_window",
     "message_neighbour",
     "message_session",
@@ -95,7 +97,8 @@ class Views(Protocol):
 class _Scope(msgspec.Struct, frozen=True):
     """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
 
-    ``linked`` is the contact asked for and all it is linked with, empty without a contact.
+    ``linked`` is the contact asked for and all it is linked with, empty without a contact. ``during``, ``session``
+    and ``role`` are what was asked for; the last two leave messages only.
     """
 
     contact: str
@@ -103,9 +106,16 @@ class _Scope(msgspec.Struct, frozen=True):
     contacts: tuple[str | None, ...] | None
     memories: frozenset[str] | None
     messages: frozenset[str] | None
+    during: Span | None = None
+    session: str = ""
+    role: str = ""
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
+        if self.during is not None and not self.during.holds(item):
+            return False
+        if (self.session and item.session != self.session) or (self.role and item.role != self.role):
+            return False
         if self.contact == "*":
             return True
         return item.contact in (self.linked or ("",)) or (item.kind != "message" and not item.contact)
@@ -133,11 +143,11 @@ def plan(ledger: Ledger, request: RecallQuery, settings: RecallSettings, now: da
     _check(request.channels, frozenset(_CHANNELS), "channel")
     _check(request.kinds, _MEMORY_KINDS | _MESSAGE, "kind")
     kinds = request.kinds or _MEMORY_KINDS | _MESSAGE
-    scope = _scope(ledger, request.contact, request.within)
+    scope = _narrowed(ledger, _scope(ledger, request.contact, request.within), request)
     channels = {
         name: channel
         for name in request.channels or _CHANNELS
-        if (channel := getattr(settings, name)).weight > 0
+        if (channel := _channel(name, request, settings)).weight > 0
         and _has_subject(name, kinds, scope)
         and _has_words(name, request)
     }
@@ -157,10 +167,19 @@ def _has_subject(channel: str, kinds: frozenset[str], scope: _Scope) -> bool:
     return bool(kinds & searched)
 
 
+def _channel(name: str, request: RecallQuery, settings: RecallSettings) -> Channel:
+    channel: Channel = getattr(settings, name)
+    if "period" in name and request.only_periods and channel.weight > 0:
+        return msgspec.structs.replace(channel, weight=settings.only_period)
+    return channel
+
+
 def _has_words(channel: str, request: RecallQuery) -> bool:
-    """Whether there is something to ask the channels that only an analysis of the query has words for."""
+    """Whether there is something to ask the channels that are about what the query names beside its words."""
     if "hyde" in channel:
         return bool(request.statement)
+    if "period" in channel:
+        return bool(request.periods)
     return bool(request.terms) or "terms" not in channel
 
 
@@ -172,6 +191,16 @@ def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scop
     linked = ledger.linked(contact, within=within) if contact else ()
     tokens = frozenset({AGENT_TOKEN, *map(contact_token, linked)})
     return _Scope(contact, linked, (*linked, None), tokens, ledger.session_tokens(contact, within=within))
+
+
+def _narrowed(ledger: Ledger, scope: _Scope, request: RecallQuery) -> _Scope:
+    """Return the scope with the time, the session and the role that were asked for."""
+    narrow = msgspec.structs.replace(scope, during=request.during, session=request.session, role=request.role)
+    if not request.session:
+        return narrow
+    conversation = ledger.conversation(request.session)
+    token = frozenset() if conversation is None else frozenset({conversation.token})
+    return msgspec.structs.replace(narrow, messages=token if scope.messages is None else token & scope.messages)
 
 
 def _keys(

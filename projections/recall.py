@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from math import prod
 
+from domain.text import fold_content
 from projections.authorship import author_factor
 from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
 from projections.fusion import Fused, Fusion, confidence_factor, fuse, reciprocal_rank, score_sum
 from projections.ledger import LiveItem
 from projections.neighbours import with_neighbours
-from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings
+from projections.periods import with_periods
+from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings, Span
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
+from projections.suppressing import suppressing
 
-__all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "recall"]
+__all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span", "recall"]
 
 _DEFAULT = RecallSettings()
 # A message states nothing by itself: it counts as the least trusted path that writes a memory.
 _MESSAGE_CONFIDENCE = 0.5
+_Weigh = Callable[[LiveItem], dict[str, float]]
 
 
 def recall(
@@ -37,9 +42,13 @@ def recall(
     """
     planned = plan(views.ledger, request, settings, now)
     method = _method(settings)
-    gathered = with_neighbours(views, planned, gather(views, planned, request, embed_query, now), method, now)
+    gathered = with_periods(views, planned, gather(views, planned, request, embed_query, now), request, now)
+    gathered = with_neighbours(views, planned, gathered, method, now)
     gathered = with_sessions(planned, gathered, method)
-    fused = _fuse(gathered, method, request.text, settings)
+    weigh = _weighing(gathered, request, settings)
+    fused: Iterable[Fused] = _fuse(gathered, method, weigh)
+    if request.distinct:
+        fused = _distinct(fused, gathered)
     relevant = (
         one for one in fused if request.min_score <= 0 or _relevance(one, gathered, request) >= request.min_score
     )
@@ -47,13 +56,17 @@ def recall(
     enough = list(islice(relevant, request.limit + 1) if settings.message_share >= 1 else relevant)
     messages = frozenset(one.id for one in enough if gathered.items[one.id].kind == "message")
     chosen = [
-        _hit(one, gathered, request) for one in _share_out(enough, messages, request.limit, settings.message_share)
+        _hit(one, gathered, request, weigh)
+        for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
+    results = [*chosen, *_filled(views, planned, request, chosen, now)]
     return RecallAnswer(
-        results=[*chosen, *_filled(views, planned, request, chosen, now)],
+        results=results,
         position=gathered.position,
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
+        weights={name: channel.weight for name, channel in planned.channels.items()},
+        suppressions=suppressing(views, planned, request, results, now),
     )
 
 
@@ -73,22 +86,45 @@ def _method(settings: RecallSettings) -> Fusion:
     return reciprocal_rank(settings.rank_constant)
 
 
-def _fuse(gathered: Gathered, method: Fusion, query: str, settings: RecallSettings) -> list[Fused]:
+def _weighing(gathered: Gathered, request: RecallQuery, settings: RecallSettings) -> _Weigh:
+    """Return what an item's evidence is weighed by: how far it is trusted, who said it, and whom it is about."""
     author = author_factor(
-        query, gathered.items.values(), other_role=settings.other_role, other_speaker=settings.other_speaker
+        request.text, gathered.items.values(), other_role=settings.other_role, other_speaker=settings.other_speaker
     )
-    factors = {id_: _factor(item) * author(item) for id_, item in gathered.items.items()}
+    of_one = request.contact not in {"", "*"}
+
+    def weigh(item: LiveItem) -> dict[str, float]:
+        scope = settings.agent_wide if of_one and not item.contact else 1.0
+        return {"confidence": _trust(item), "author": author(item), "scope": scope}
+
+    return weigh
+
+
+def _distinct(fused: Iterable[Fused], gathered: Gathered) -> Iterator[Fused]:
+    """Yield memories, and of messages by one speaker that say the same the best: a limit is for different things."""
+    said: set[tuple[str, ...]] = set()
+    for one in fused:
+        item = gathered.items[one.id]
+        words = (item.contact, item.role, item.name, fold_content(item.text))
+        if item.kind == "message" and words in said:
+            continue
+        said.add(words)
+        yield one
+
+
+def _fuse(gathered: Gathered, method: Fusion, weigh: _Weigh) -> list[Fused]:
+    factors = {id_: prod(weigh(item).values()) for id_, item in gathered.items.items()}
     positions = {id_: item.position for id_, item in gathered.items.items()}
     return fuse(gathered.channels, method, factors=factors, positions=positions)
 
 
-def _factor(item: LiveItem) -> float:
+def _trust(item: LiveItem) -> float:
     return confidence_factor(_MESSAGE_CONFIDENCE if item.confidence is None else item.confidence)
 
 
-def _hit(one: Fused, gathered: Gathered, request: RecallQuery) -> RecallHit:
-    relevance = _relevance(one, gathered, request)
-    return RecallHit(item=gathered.items[one.id], score=one.score, relevance=relevance, channels=one.found)
+def _hit(one: Fused, gathered: Gathered, request: RecallQuery, weigh: _Weigh) -> RecallHit:
+    item, relevance = gathered.items[one.id], _relevance(one, gathered, request)
+    return RecallHit(item=item, score=one.score, relevance=relevance, channels=one.found, factors=weigh(item))
 
 
 def _relevance(one: Fused, gathered: Gathered, request: RecallQuery) -> float:
@@ -102,6 +138,8 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
             return vector_relevance(score)
         case "message_window" | "message_neighbour" | "message_session":
             return 0.0  # what stands beside an answer is not shown to be one
+        case "period" | "message_period":
+            return 0.0  # what happened at the time is not what was asked about it
         case "hyde_vector" | "message_hyde_vector" | "terms" | "message_terms":
             return 0.0  # like a guess at the answer is not like the question
         case "key":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from projections.fusion import Found
 from projections.ledger import LiveItem
 
-__all__ = ["Channel", "RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings"]
+__all__ = ["Channel", "RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span"]
 
 
 class Channel(msgspec.Struct, frozen=True):
@@ -17,6 +18,27 @@ class Channel(msgspec.Struct, frozen=True):
 
     weight: float
     depth: int = 100
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A stretch of time, from ``start`` up to before ``end``."""
+
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def between(cls, start: datetime | None, end: datetime | None) -> Span | None:
+        """Return the stretch between two ends of which None is open; None where both are."""
+        if start is None and end is None:
+            return None
+        return cls(start or datetime.min.replace(tzinfo=UTC), end or datetime.max.replace(tzinfo=UTC))
+
+    def holds(self, item: LiveItem) -> bool:
+        """Whether the item happened in it, or was valid at some time of it."""
+        if item.valid_from or item.valid_to:
+            begun = item.valid_from is None or item.valid_from < self.end
+            return begun and (item.valid_to is None or item.valid_to >= self.start)
+        return self.start <= item.happened < self.end
 
 
 class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +56,11 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     keyword: Channel = Channel(0.5)
     #: full text of the terms that an analysis of the query adds
     terms: Channel = Channel(0.15)
+    #: what happened in the time that a question names
+    period: Channel = Channel(0.15)
+    message_period: Channel = Channel(0.15)
+    #: what the two weigh where a question says nothing else
+    only_period: float = 1.0
     message_vector: Channel = Channel(0.2)
     message_hyde_vector: Channel = Channel(0.1)
     message_terms: Channel = Channel(0.06)
@@ -48,6 +75,8 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     #: a question names another speaker
     other_role: float = 0.5
     other_speaker: float = 0.87
+    #: what is left of an agent-wide memory's evidence where a contact was asked about
+    agent_wide: float = 0.95
     #: largest part of the results that may be messages while memories are left
     message_share: float = 1.0
 
@@ -61,6 +90,8 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             hyde_vector=Channel(1.0),
             keyword=Channel(1.0, 15),
             terms=Channel(1.0, 15),
+            period=Channel(0.0),
+            message_period=Channel(0.0),
             message_vector=Channel(0.5),
             message_hyde_vector=Channel(0.5),
             message_terms=Channel(0.5, 15),
@@ -70,6 +101,7 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             message_session=Channel(0.0),
             other_role=1.0,
             other_speaker=1.0,
+            agent_wide=1.0,
         )
 
 
@@ -88,6 +120,17 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     statement: str = ""
+    #: times that the question names: what happened in them gains
+    periods: tuple[Span, ...] = ()
+    #: whether the question says nothing but these times: what happened in them is the answer then
+    only_periods: bool = False
+    #: the time that was asked for: what did not happen in it is left out
+    during: Span | None = None
+    #: only messages of this session and of this role, where they are given
+    session: str = ""
+    role: str = ""
+    #: whether what one speaker said several times in the same words is one result
+    distinct: bool = True
     limit: int = 10
     min_score: float = 0.0
     #: contacts that may be heard beside the one asked for when they are linked with it; None is all of them
@@ -97,18 +140,28 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One result: ``score`` orders, ``relevance`` in [0, 1] is absolute."""
+    """One result: ``score`` orders, ``relevance`` in [0, 1] is absolute.
+
+    ``factors`` are what the evidence of its ``channels`` was weighed by.
+    """
 
     item: LiveItem
     score: float
     relevance: float
     channels: tuple[Found, ...]
+    factors: dict[str, float] = {}
 
 
 class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Results best first, the lowest position of the views used, and the ids each channel contributed."""
+    """Results best first, the lowest position of the views used, and the ids each channel contributed.
+
+    ``weights`` are what each channel that was asked counted with. ``suppressions`` are instructions not to speak of
+    something that the question or a result is about.
+    """
 
     results: list[RecallHit]
     position: int
     truncated: bool
     channels: dict[str, list[str]]
+    weights: dict[str, float] = {}
+    suppressions: list[LiveItem] = []

@@ -100,8 +100,11 @@ class Log:
         confidence: float | None = None,
         expires_at: datetime | None = None,
         at: datetime | None = None,
+        occurred_at: datetime | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
     ) -> str:
-        """Append one version of a memory and return its id."""
+        """Append one version of a memory and return its id; ``at`` is when it was recorded."""
         address = address_of(kind, contact=scope, key=key, content=text, session=session)
         event = MemoryRemembered(
             memory=memory_id(address, version),
@@ -116,6 +119,9 @@ class Log:
             key=key,
             session=session,
             expires_at=expires_at,
+            occurred_at=occurred_at,
+            valid_from=valid_from,
+            valid_to=valid_to,
         )
         self.append(event, at=at)
         return event.memory

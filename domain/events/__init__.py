@@ -32,7 +32,7 @@ from domain.events.memory import (
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
-from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Usage, UsageRecorded
+from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
 __all__ = [
     "TOPICS",
@@ -71,6 +71,7 @@ __all__ = [
     "ProfileCreated",
     "RecallServed",
     "RefusalRecorded",
+    "Served",
     "SettingsChanged",
     "Usage",
     "UsageRecorded",

@@ -45,6 +45,13 @@ def _one_pair_to_candidates(old: dict[str, Any]) -> dict[str, Any]:
     return {"memory": old["memory"], "model": old["model"], "candidates": [pair]}
 
 
+@upcaster("recall.served", 1)
+def _one_recall_to_entries(old: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 held one question, and not who asked it."""
+    entry = {"verb": "recall", "query": old["query"], "results": old["results"]}
+    return {"entries": [entry], "contact": old.get("contact", "")}
+
+
 def decode_event(topic: str, schema: int, data: bytes, blob: bytes = b"") -> Event:
     """Return the event of a payload written under any released schema.
 

@@ -8,7 +8,7 @@ import msgspec
 
 from domain.events.base import Event
 
-__all__ = ["AccessCounted", "RecallServed", "RefusalRecorded", "Usage", "UsageRecorded"]
+__all__ = ["AccessCounted", "RecallServed", "RefusalRecorded", "Served", "Usage", "UsageRecorded"]
 
 
 class AccessCounted(Event, frozen=True):
@@ -19,13 +19,35 @@ class AccessCounted(Event, frozen=True):
     counts: dict[str, tuple[int, datetime]]
 
 
-class RecallServed(Event, frozen=True):
-    """What one recall handed out, for audit."""
+class Served(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question: who asked it, when, and the ids of what was handed out, best first.
 
-    TOPIC = "recall.served"
+    ``principal`` is empty in what the first schema recorded. ``answered`` where a model put the results into words.
+    """
+
+    verb: str
     query: str
     results: tuple[str, ...]
+    principal: str = ""
+    principal_type: str = ""
+    at: datetime | None = None
+    provider: str = "local"
+    answered: bool = False
+
+
+class RecallServed(Event, frozen=True):
+    """What one instance's recalls handed out since its last flush, for audit.
+
+    All of one event are about the same ``contact`` or ``session``, under whose key it is. It is the profile's where
+    both are empty, or the contact is ``*``, which is all of them.
+    """
+
+    TOPIC = "recall.served"
+    SCHEMA = 2
+    entries: tuple[Served, ...]
     contact: str = ""
+    session: str = ""
+    instance: str = ""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -13,6 +13,7 @@ from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.consolidate import consolidate
+from gateways.cli.conversations import recall_conversation
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -52,6 +53,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Read": {
         "recall": recall,
+        "recall-conversation": recall_conversation,
         "get": get,
         "list": list_memories,
         "history": history,

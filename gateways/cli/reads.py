@@ -7,13 +7,24 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from domain.fence import fence
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact
+from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
+from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 
-__all__ = ["decision", "get", "history", "list_memories", "profiles", "recall", "show_recall", "show_why", "why"]
+__all__ = [
+    "decision",
+    "get",
+    "history",
+    "list_memories",
+    "profiles",
+    "recall",
+    "show_recall",
+    "show_results",
+    "show_why",
+    "why",
+]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
@@ -36,7 +47,10 @@ async def recall(
     ),
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
-    fenced: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    for_prompt: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
+    since: Time = None,
+    until: Time = None,
+    reference_date: Time = None,
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -51,39 +65,47 @@ async def recall(
         visibility=cast("Visibility", visibility),
         channels=channels or (),
         explain=explain,
+        since=since,
+        until=until,
+        reference_date=reference_date,
     )
-    session.show(reply, lambda: output.write_text(_fenced(reply)) if fenced else show_recall(reply))
-
-
-def _fenced(reply: RecallReply) -> str:
-    """Return the results as a prompt shows them: where each comes from, then its text."""
-    return fence([f"[{_provenance(result)}] {result.text}" for result in reply.results])
-
-
-def _provenance(result: RecallResult) -> str:
-    said = output.when(result.at or result.recorded_at)[:10]
-    return " · ".join(filter(None, (result.id, result.kind, said, result.name or result.role)))
+    session.show(
+        reply,
+        lambda: output.write_text(fenced([*reply.suppressions, *reply.results])) if for_prompt else show_recall(reply),
+    )
 
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.suppressions:
+        output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
         output.say("Nothing is known about that.")
         return
-    rows = [
-        (number, f"{result.relevance:.2f}", result.kind, _said(result), _found_by(result), result.id)
-        for number, result in enumerate(reply.results, start=1)
-    ]
-    output.table(f"at {reply.position}", ("#", "relevance", "kind", "text", "found by", "id"), rows)
+    show_results(f"at {reply.position}", reply.results)
     if reply.truncated:
         output.say("More was found than fits the limit or the token budget.")
+    for fact in reply.facts:
+        output.say(fact)
+    if reply.weights:
+        rows = [(name, f"{weight:g}", len(reply.channels.get(name, ()))) for name, weight in reply.weights.items()]
+        output.table("Channels", ("channel", "weight", "found"), rows)
+
+
+def show_results(title: str, results: Iterable[RecallResult]) -> None:
+    """Print memories and messages that were found, one a row."""
+    rows = [
+        (number, f"{result.relevance:.2f}", result.kind, result.when, _said(result), _found_by(result), result.id)
+        for number, result in enumerate(results, start=1)
+    ]
+    output.table(title, ("#", "relevance", "kind", "when", "text", "found by", "id"), rows)
 
 
 def _said(result: RecallResult) -> str:
-    prefix = " ".join(filter(None, (output.when(result.at), result.name or result.role)))
-    return f"{prefix}: {result.text}" if prefix else result.text
+    who = result.name or result.role
+    return f"{who}: {result.text}" if who else result.text
 
 
 def _found_by(result: RecallResult) -> str:

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from gateways.extraction import calendar_words as words
 from gateways.extraction.foreign_dates import FOREIGN, foreign_date
 
-__all__ = ["resolve_dates"]
+__all__ = ["relative_dates", "resolve_dates"]
 
 _Resolve = Callable[[re.Match[str], date, str], str]
 _UNIT = r"(?P<unit>day|week|fortnight|month|year|decade)s?"
@@ -111,6 +111,17 @@ def resolve_dates(text: str, at: datetime) -> str:
     return FOREIGN.sub(
         lambda m: _annotated(m, _resolved(lambda: foreign_date(m, at))), _ENGLISH.sub(lambda m: _english(m, at), text)
     )
+
+
+def relative_dates(text: str, at: datetime) -> list[tuple[int, int, str]]:
+    """Return where each relative date begins and ends in ``text``, and what it means, in order."""
+    annotated = [(match, _english(match, at)) for match in _ENGLISH.finditer(text)]
+    annotated += [
+        (match, _annotated(match, _resolved(lambda: foreign_date(match, at))))  # noqa: B023 -- called at once
+        for match in FOREIGN.finditer(text)
+    ]
+    found = [(match.start(), match.end(), shown[len(match[0]) :].strip(" []")) for match, shown in annotated]
+    return sorted(one for one in found if one[2])
 
 
 def _english(match: re.Match[str], at: datetime) -> str:

@@ -9,17 +9,43 @@ from typing import TypeVar
 
 from eventsourcing.persistence import IntegrityError
 
+from domain.envelope import Envelope
 from domain.errors import ConflictError
+from domain.events import (
+    ExpirySet,
+    MemoryExpired,
+    MemoryForgotten,
+    MemoryRejected,
+    MemoryRetracted,
+    MemorySuperseded,
+    MessageForgotten,
+)
 from domain.ids import check_profile
 from domain.kernel import Aggregate, projector
 from domain.profile import Profile
 from gateways.service.context import Caller, Core
 
-__all__ = ["Loaded", "change", "change_many", "ensure_profile", "load"]
+__all__ = ["Loaded", "change", "change_many", "ensure_profile", "load", "note_ended"]
 
 A = TypeVar("A", bound=Aggregate)
 T = TypeVar("T")
 _ATTEMPTS = 20
+#: What takes something out of recall.
+ENDINGS = (
+    MemorySuperseded,
+    MemoryRetracted,
+    MemoryRejected,
+    MemoryExpired,
+    MemoryForgotten,
+    ExpirySet,
+    MessageForgotten,
+)
+
+
+def note_ended(core: Core, profile: str, position: int) -> None:
+    """Keep where something ended: no read that begins later is answered by views that have not got there."""
+    with core.ended_lock:
+        core.ended[profile] = max(position, core.ended.get(profile, 0))
 
 
 async def load(core: Core, cls: type[A], aggregate_id: str) -> A:
@@ -80,6 +106,10 @@ def _saved(core: Core, decide: Callable[[Loaded], T]) -> tuple[T, int]:
         except IntegrityError:
             time.sleep(random.uniform(0, 0.005 * (attempt + 1)))  # noqa: S311 -- jitter, not a secret
             continue
+        for recording in recordings:
+            event = recording.domain_event
+            if isinstance(event, Envelope) and isinstance(event.data, ENDINGS):
+                note_ended(core, event.profile, recording.notification.id)
         return result, max((recording.notification.id for recording in recordings), default=0)
     raise ConflictError("other writers were first every time", expected="a free turn", found=f"{_ATTEMPTS} lost races")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -142,6 +143,9 @@ class Core:
         self.forward_again: Callable[[str], Awaitable[int]] | None = None
         self.threads = ThreadPoolExecutor(settings.command_threads, thread_name_prefix="command")
         self.known: set[str] = set()
+        #: position of what was taken out of recall last here, by profile; see `aggregates.note_ended`
+        self.ended: dict[str, int] = {}
+        self.ended_lock = threading.Lock()
         #: position of the last rejection or correction written here, by profile
         self.settled: dict[str, int] = {}
         self.started = time.monotonic()

@@ -31,8 +31,10 @@ from domain.events import (
     MessageForgotten,
     MessageRecorded,
     ProfileCreated,
+    RecallServed,
     SettingsChanged,
 )
+from domain.grants import ALL
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
 from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
@@ -282,6 +284,10 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
             return About("session", event.session)
+        case RecallServed() if event.session:
+            return About("session", event.session)
+        case RecallServed():
+            return None if event.contact == ALL else About("remembered", event.contact)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")

@@ -48,6 +48,8 @@ async def managed_recall(
         return "no managed memory is configured"
     if request.channels:
         return "the managed memory has no channels to choose"
+    if request.since or request.until:
+        return "the managed memory cannot be asked about a time"
     if not passes(core, profile, set_to.data_flow, "queries", client.settings.name, client.settings.reaches):
         return KEPT
     async with core.profiles.use(profile) as opened:

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 
 from domain.addresses import address_of
 from domain.envelope import Envelope
-from domain.errors import ConflictError, NotFoundError
+from domain.errors import ConflictError, InvalidInputError, NotFoundError
 from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
 from domain.ids import split_message_id
 from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
 from domain.memory import Memory, Remembered, Version
+from domain.suppression import FACT_TYPE, suppression_of
 from domain.text import fold_content
-from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.aggregates import change, ensure_profile, load, note_ended
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.profiles import OpenProfile
@@ -81,6 +82,12 @@ def _stated(memory: Memory, draft: MemoryRemembered, caller: Caller, *, rejected
 
 def _draft(request: RememberRequest) -> MemoryRemembered:
     kind, fact_type = fold_kind(request.kind, request.fact_type)
+    if fact_type == FACT_TYPE and suppression_of(request.content) is None:
+        raise InvalidInputError(
+            "a suppression says what not to speak of",
+            expected="'Stay quiet about X' or 'Do not mention X to Y'",
+            found=repr(request.content[:80]),
+        )
     contact = request.contact or None
     address = address_of(
         kind,
@@ -203,6 +210,7 @@ async def _forget_message(
     )
     try:
         (position,) = await core.events.append([envelope], expected=head.position)
+        note_ended(core, profile.name, position)
     except ConflictError:
         # Somebody else forgot it first, which the head tells now.
         return await _forget_message(core, caller, profile, message, preview=preview)

@@ -14,7 +14,7 @@ from domain.ids import check_profile, split_memory_id
 from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
-from gateways.service.context import Core
+from gateways.service.context import Caller, Core
 from gateways.service.fitting import fitted
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
@@ -22,6 +22,7 @@ from gateways.service.policy import passes
 from gateways.service.preferences import recall_settings
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
+from gateways.service.served import HandedOut
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
 from projections.ledger import Ledger, MemoryRecord, Page
@@ -41,12 +42,12 @@ from umbriel.types import (
     WhyReply,
 )
 
-__all__ = ["get", "history", "list_memories", "recall", "why"]
+__all__ = ["Found", "get", "history", "list_memories", "local_recall", "reading", "recall", "why"]
 
 T = TypeVar("T")
 
 
-async def _reading(
+async def reading(
     core: Core,
     profile: str,
     at_least: str,
@@ -61,8 +62,9 @@ async def _reading(
     """
     check_profile(profile)
     position = core.positions.read(at_least, field="at_least")
-    if position:
-        await core.reader.wait_for(position, core.settings.wait_seconds)
+    ended = core.ended.get(profile, 0)
+    if max(position, ended) > core.reader.passed:
+        await core.reader.wait_for(max(position, ended), core.settings.wait_seconds)
     if not await core.known_profile(profile):
         if absent is not None:
             return absent
@@ -76,12 +78,29 @@ async def _reading(
         return await work(opened)
 
 
-async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, request: RecallRequest) -> RecallReply:
+async def recall(
+    core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest
+) -> RecallReply:
     """Find what answers a query, best first, with the channels that found it."""
     request = check_recall(request, core.settings.limits)
+    reach = caller.reach
     query = query_of(request, reach)
 
-    def shown(opened: OpenProfile, position: int, found: _Found) -> RecallReply:
+    def noted(reply: RecallReply, set_to: ProfileSettings, memories: Sequence[str]) -> RecallReply:
+        handed_out.note(
+            set_to.access,
+            profile,
+            caller,
+            verb="recall",
+            query=request.query,
+            results=[one.id for one in (*reply.suppressions, *reply.results)],
+            memories=memories,
+            contact=request.contact,
+            provider=reply.provider,
+        )
+        return reply
+
+    def shown(opened: OpenProfile, position: int, found: Found) -> RecallReply:
         reply = reply_of(
             found.answer,
             request,
@@ -90,36 +109,29 @@ async def recall(core: Core, accesses: Accesses, reach: Reach, profile: str, req
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
         )
-        _count(accesses, found.set_to, profile, [one.id for one in reply.results if one.kind != "message"])
-        return reply
+        return noted(reply, found.set_to, [one.id for one in reply.results if one.kind != "message"])
 
     async def ask(opened: OpenProfile) -> RecallReply | ProfileSettings:
         position = core.applied(opened)
         found = await core.in_thread(lambda: _search(core, opened, query))
-        return shown(opened, position, found) if isinstance(found, _Found) else found
+        return shown(opened, position, found) if isinstance(found, Found) else found
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
         return empty
     found: RecallReply | ProfileSettings
-    found = await _reading(core, profile, request.at_least, ask, absent=empty, visibility=request.visibility)
+    found = await reading(core, profile, request.at_least, ask, absent=empty, visibility=request.visibility)
     if isinstance(found, RecallReply):
         return found
     set_to = found
     remote = await managed_recall(core, profile, reach, request, set_to)
     if isinstance(remote, RecallReply):
-        _count(accesses, set_to, profile, _memories_of(remote))
-        return remote
+        return noted(remote, set_to, _memories_of(remote))
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
         position = core.applied(opened)
-        fallback = await core.in_thread(lambda: _local(core, opened, query, set_to))
+        fallback = await core.in_thread(lambda: local_recall(core, opened, query, set_to))
         return msgspec.structs.replace(shown(opened, position, fallback), fallback=remote)
-
-
-def _count(accesses: Accesses, set_to: ProfileSettings, profile: str, memories: Sequence[str]) -> None:
-    if set_to.access.counted:
-        accesses.count(profile, memories, datetime.now(UTC))
 
 
 def _memories_of(reply: RecallReply) -> list[str]:
@@ -127,7 +139,7 @@ def _memories_of(reply: RecallReply) -> list[str]:
     return [source for one in reply.results for source in one.sources[:1] if "@" in source]
 
 
-class _Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True):
     """What the views answered, under which settings, and which views were left out, with why."""
 
     answer: RecallAnswer
@@ -143,27 +155,30 @@ class _Unembedded(msgspec.Struct, frozen=True):
     vectors: OffView
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery) -> _Found | ProfileSettings:
+def _search(core: Core, opened: OpenProfile, query: RecallQuery) -> Found | ProfileSettings:
     """Ask the views under the profile's settings, which one turn in a thread reads as well.
 
     Only the settings come back where another provider is to be asked first.
     """
     set_to = opened.views.ledger.settings()
-    return set_to if set_to.provider.recall == "managed" else _local(core, opened, query, set_to)
+    return set_to if set_to.provider.recall == "managed" else local_recall(core, opened, query, set_to)
 
 
-def _local(core: Core, opened: OpenProfile, query: RecallQuery, set_to: ProfileSettings) -> _Found:
+def local_recall(
+    core: Core, opened: OpenProfile, query: RecallQuery, set_to: ProfileSettings, *, fill: int | None = None
+) -> Found:
+    """Ask the views; without vectors where the query may not go to the embedder."""
     views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
-        msgspec.structs.replace(query, fill=set_to.recall.fill),
+        msgspec.structs.replace(query, fill=set_to.recall.fill if fill is None else fill),
         embed_query=core.embedder.embed_query,
         now=datetime.now(UTC),
         settings=recall_settings(set_to),
     )
-    return _Found(found, set_to, {} if sent else {"vectors": KEPT})
+    return Found(found, set_to, {} if sent else {"vectors": KEPT})
 
 
 async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
@@ -182,7 +197,7 @@ async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, reques
             accesses.count(profile, [record.id], now)
         return show_memory(record, now, core.positions.show)
 
-    return await _reading(core, profile, request.at_least, work)
+    return await reading(core, profile, request.at_least, work)
 
 
 def _lookup(opened: OpenProfile, reach: Reach, request: GetRequest, now: datetime) -> MemoryRecord | None:
@@ -212,7 +227,7 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
         )
 
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
-    return await _reading(core, profile, request.at_least, work, absent=empty)
+    return await reading(core, profile, request.at_least, work, absent=empty)
 
 
 def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, now: datetime) -> Page:
@@ -256,7 +271,7 @@ async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> Why
         reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
         return fitted(msgspec.structs.replace(reply, position=position), core.settings.limits.reply_bytes)
 
-    return await _reading(core, profile, request.at_least, work)
+    return await reading(core, profile, request.at_least, work)
 
 
 def _why(core: Core, reach: Reach, opened: OpenProfile, address: str, memory: str) -> WhyReply:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
 from domain.grants import Reach
 from domain.settings import Limits
+from domain.tokens import estimated_tokens
+from gateways.extraction.periods import Period, periods_of
+from gateways.provenance import fenced, line_of
+from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
-from projections.recall import RecallAnswer, RecallHit, RecallQuery
+from projections.analysis import query_terms
+from projections.ledger import LiveItem
+from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["fitting", "query_of", "reply_of"]
+__all__ = ["cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
 
-#: Characters a token stands for; the estimate by content comes with the context call.
-_CHARS_PER_TOKEN = 3.5
 #: The channels that ask each index.
 _ASKS = {
     "vectors": ("vector", "hyde_vector", "message_vector", "message_hyde_vector"),
@@ -32,8 +37,12 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
     kinds = frozenset(request.kinds)
     if not request.contact and not reach.hears(""):
         kinds = (kinds or _MEMORIES) - {"message"}
+    periods = periods_of(request.query, reference_of(request))
     return RecallQuery(
         text=request.query,
+        periods=tuple(Span(one.start, one.end) for one in periods),
+        only_periods=bool(periods) and not query_terms(_undated(request.query, periods)).text,
+        during=Span.between(request.since, request.until),
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
@@ -41,6 +50,12 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         min_score=request.min_score,
         within=reach.reads,
     )
+
+
+def _undated(question: str, periods: Iterable[Period]) -> str:
+    for period in periods:
+        question = question.replace(period.words, " ", 1)
+    return question
 
 
 def reply_of(
@@ -53,27 +68,72 @@ def reply_of(
     off: Mapping[str, str],
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
-    results = fitting((_result(hit, positions) for hit in answer.results), request, limits)
+    at = reference_of(request)
+    quiet = [shown(_unasked(item), positions, at) for item in answer.suppressions]
+    told = frozenset(one.id for one in quiet)
+    found = [shown(hit, positions, at) for hit in answer.results if hit.item.id not in told]
+    fits = fitting([*quiet, *found], request, limits)
+    results = [one for one in fits if one.id not in told]
     return RecallReply(
         results=results,
         position=positions.show(position),
-        truncated=answer.truncated or len(results) < len(answer.results),
+        truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
-        off={channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels},
+        weights=answer.weights if request.explain else {},
+        off=off_channels(answer, off),
+        facts=facts_of(request.query, periods_of(request.query, at), results, at),
+        suppressions=[one for one in fits if one.id in told],
     )
 
 
+def _unasked(item: LiveItem) -> RecallHit:
+    """Return an instruction that is handed out beside the results as a hit of no channel."""
+    return RecallHit(item=item, score=0.0, relevance=0.0, channels=())
+
+
+def reference_of(request: RecallRequest) -> datetime:
+    """Return the time that a question's relative dates are counted from, in its own zone."""
+    return request.reference_date or datetime.now(UTC)
+
+
 def fitting(results: Iterable[RecallResult], request: RecallRequest, limits: Limits) -> list[RecallResult]:
-    """Return the first results, as many as the token budget and the size of a reply hold."""
+    """Return the results that the token budget and the size of a reply hold, in their order.
+
+    Tokens are those of a prompt that shows them fenced, with where they come from. One that is too long is left off
+    whole, and shorter ones after it are still taken.
+    """
+    if request.token_budget is None:
+        return cut_to(results, limits.reply_bytes)
+    left = request.token_budget - estimated_tokens(fenced([]))
     fits: list[RecallResult] = []
-    size, tokens = 0, 0.0
     for result in results:
-        size += len(msgspec.json.encode(result))
-        tokens += len(result.text) / _CHARS_PER_TOKEN
-        if size > limits.reply_bytes or (request.token_budget is not None and tokens > request.token_budget):
+        needed = estimated_tokens(line_of(result) + "\n")
+        if needed <= left:
+            left -= needed
+            fits.append(result)
+    return cut_to(fits, limits.reply_bytes)
+
+
+def cut_to(results: Iterable[RecallResult], reply_bytes: int) -> list[RecallResult]:
+    """Return the first results, as many as a reply of so many bytes carries."""
+    fits: list[RecallResult] = []
+    for result in results:
+        reply_bytes -= len(msgspec.json.encode(result))
+        if reply_bytes < 0:
             break
         fits.append(result)
     return fits
+
+
+def off_channels(answer: RecallAnswer, off: Mapping[str, str]) -> dict[str, str]:
+    """Return the channels of an answer that a view which is off could not serve, and why."""
+    return {channel: off[view] for view in off for channel in _ASKS.get(view, ()) if channel in answer.channels}
+
+
+def shown(hit: RecallHit, positions: Positions, at: datetime) -> RecallResult:
+    """Return a hit as it goes over the wire, with how far it is from the reference date."""
+    result = _result(hit, positions)
+    return msgspec.structs.replace(result, when=when_of(result, at))
 
 
 def _result(hit: RecallHit, positions: Positions) -> RecallResult:
@@ -95,5 +155,9 @@ def _result(hit: RecallHit, positions: Positions) -> RecallResult:
         sources=list(item.sources),
         recorded_at=item.recorded_at,
         at=item.at,
+        factors=hit.factors,
+        stated_at=item.stated_at,
+        valid_from=item.valid_from,
+        valid_to=item.valid_to,
         channels=[ChannelHit(channel=f.channel, rank=f.rank, score=f.score, weight=f.weight) for f in hit.channels],
     )

@@ -10,8 +10,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, contacts, memories, reads
-from gateways.service.access import Accesses
+from gateways.service import changes, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
@@ -20,8 +19,10 @@ from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
+from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from umbriel import admin as upkeep
+from umbriel import conversations
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -50,7 +51,7 @@ class Service:
         self.core = core
         self.administration = administration
         self.refusals = Refusals()
-        self.accesses = Accesses(core.events)
+        self.handed_out = HandedOut(core.events)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
@@ -90,7 +91,7 @@ async def _ingest(service: Service, caller: Caller, profile: str, request: wire.
 async def _remember(service: Service, caller: Caller, profile: str, request: wire.RememberRequest) -> msgspec.Struct:
     reply = await memories.remember(service.core, caller, profile, request)
     if reply.outcome == "duplicate":
-        service.accesses.touch(profile, reply.memory.id, datetime.now(UTC))
+        service.handed_out.accesses.touch(profile, reply.memory.id, datetime.now(UTC))
     return reply
 
 
@@ -114,11 +115,17 @@ async def _expire(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.accesses, caller.reach, profile, request)
+    return await reads.recall(service.core, service.handed_out, caller, profile, request)
+
+
+async def _recall_conversation(
+    service: Service, caller: Caller, profile: str, request: conversations.RecallConversationRequest
+) -> msgspec.Struct:
+    return await conversing.recall_conversation(service.core, service.handed_out, caller, profile, request)
 
 
 async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
-    return await reads.get(service.core, service.accesses, caller.reach, profile, request)
+    return await reads.get(service.core, service.handed_out.accesses, caller.reach, profile, request)
 
 
 async def _list(service: Service, caller: Caller, profile: str, request: wire.ListRequest) -> msgspec.Struct:
@@ -221,6 +228,13 @@ VERBS: dict[str, Verb] = {
             Needs("write", contact_named, writes_unnamed=True),
         ),
         Verb("recall", wire.RecallRequest, wire.RecallReply, _recall, _READ),
+        Verb(
+            "recall_conversation",
+            conversations.RecallConversationRequest,
+            conversations.RecallConversationReply,
+            _recall_conversation,
+            Needs("read", conversing.contact_asked),
+        ),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),

@@ -23,6 +23,7 @@ from umbriel.types import (
 )
 
 __all__ = [
+    "check_between",
     "check_change",
     "check_correct",
     "check_expire",
@@ -133,7 +134,19 @@ def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
         raise InvalidInputError(
             "unknown kind", expected="fact, event, instruction, task or message", found=", ".join(sorted(unknown))
         )
-    return request
+    since, until = check_between(request.since, request.until)
+    _utc(request.reference_date, "reference_date")
+    return msgspec.structs.replace(request, since=since, until=until)
+
+
+def check_between(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """Return the two ends of a stretch of time in UTC, either of them open, or raise InvalidInputError."""
+    since, until = _utc(since, "since"), _utc(until, "until")
+    if since and until and until <= since:
+        raise InvalidInputError(
+            "until is not after since", expected=f"a time after {since.isoformat()}", found=until.isoformat()
+        )
+    return since, until
 
 
 def check_get(request: GetRequest, limits: Limits) -> GetRequest:

@@ -25,6 +25,7 @@ from domain.events import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -131,6 +132,8 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     )
     if envelope.actor.type == "person":
         _reinstate(db, event)
+    if event.kind == "instruction" and (quiet := suppression_of(event.text)):
+        db.execute("INSERT OR REPLACE INTO suppressions VALUES (?, ?, ?)", (event.memory, quiet.subject, quiet.scope))
     segments = key_segments(event.key)
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
@@ -165,6 +168,7 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
         (memory,),
     )
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
+    db.execute("DELETE FROM suppressions WHERE memory = ?", (memory,))
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
         " WHERE other = ? OR address = ? AND memory = ?",

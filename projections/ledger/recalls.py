@@ -7,6 +7,7 @@ from datetime import datetime
 
 from projections.ledger import rows
 from projections.ledger.contacts import group_of, shadowed
+from projections.ledger.matching import MATCHES, matching
 from projections.ledger.records import Conversation, Filler, KeyHit, Live, LiveItem, MessageRecord, micros, moment
 from projections.ledger.store import Store
 
@@ -15,18 +16,15 @@ __all__ = ["RecallQueries"]
 _LIVE_MEMORIES = f"""{rows.LIVE_MEMORY} WHERE m.id IN (SELECT value FROM json_each(?))
     AND m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?)"""
 _LIVE_MESSAGES = f"{rows.LIVE_MESSAGE} WHERE m.id IN (SELECT value FROM json_each(?)) AND m.forgotten = 0"
-_MATCHES = """m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?)
-    AND (? OR m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AND ?)
-    AND (? OR m.kind IN (SELECT value FROM json_each(?)))"""
 _KEY_HITS = f"""
 SELECT k.memory, count(*) * 1.0 / k.segments, count(*), m.position
 FROM key_segments k JOIN memories m ON m.id = k.memory
-WHERE k.segment IN (SELECT value FROM json_each(?)) AND {_MATCHES}
+WHERE k.segment IN (SELECT value FROM json_each(?)) AND {MATCHES}
 GROUP BY k.memory ORDER BY 2 DESC, m.position DESC LIMIT ?
 """
 _KEYED = f"""
 SELECT m.id FROM memories m
-WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AND {_MATCHES}
+WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AND {MATCHES}
 ORDER BY m.position DESC
 """
 
@@ -34,7 +32,7 @@ _LAST_USE = "max(m.recorded_at, coalesce(a.last_at, 0))"
 # The used lately and the used often: nothing else can score high (see `projections.filling`).
 _FILLERS = f"""
 WITH used AS (SELECT m.id, {_LAST_USE} AS last, coalesce(a.count, 0) AS count, m.position
-    FROM memories m LEFT JOIN accesses a ON a.memory = m.id WHERE {_MATCHES})
+    FROM memories m LEFT JOIN accesses a ON a.memory = m.id WHERE {MATCHES})
 SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY last DESC, position DESC LIMIT 200)
 UNION SELECT id, last, count, position FROM (SELECT * FROM used ORDER BY count DESC, position DESC LIMIT 200)
 """
@@ -83,7 +81,7 @@ class RecallQueries:
         """Return live memories with a key segment among ``segments``: largest share first, then newest."""
         if not segments:
             return []
-        parameters = (rows.array(segments), *_filter(now, scopes, kinds), limit)
+        parameters = (rows.array(segments), *matching(now, scopes, kinds), limit)
         with self._store.read() as db:
             return [KeyHit(*row) for row in db.execute(_KEY_HITS, parameters)]
 
@@ -96,7 +94,7 @@ class RecallQueries:
         kinds: frozenset[str] | None = None,
     ) -> list[str]:
         """Return the live memories under exactly these folded keys, newest first."""
-        parameters = (rows.array(folded_keys), *_filter(now, scopes, kinds))
+        parameters = (rows.array(folded_keys), *matching(now, scopes, kinds))
         with self._store.read() as db:
             return [row[0] for row in db.execute(_KEYED, parameters)]
 
@@ -105,7 +103,7 @@ class RecallQueries:
     ) -> list[Filler]:
         """Return the live memories used most recently and most often, at most 400, in no order."""
         with self._store.read() as db:
-            found = db.execute(_FILLERS, _filter(now, scopes, kinds)).fetchall()
+            found = db.execute(_FILLERS, matching(now, scopes, kinds)).fetchall()
         return [Filler(id_, moment(last), count, position) for id_, last, count, position in found]
 
     def message(self, message: str) -> MessageRecord | None:
@@ -173,14 +171,3 @@ class RecallQueries:
         with self._store.read() as db:
             (found,) = db.execute(sql).fetchone()
         return bool(found)
-
-
-def _filter(now: datetime, scopes: Sequence[str | None] | None, kinds: frozenset[str] | None) -> tuple[object, ...]:
-    return (
-        micros(now),
-        scopes is None,
-        rows.array(scope for scope in scopes or () if scope is not None),
-        None in (scopes or ()),
-        kinds is None,
-        rows.array(sorted(kinds or ())),
-    )

@@ -170,6 +170,14 @@ class LiveItem(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     sources: tuple[str, ...] = ()
     confidence: float | None = None
+    stated_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    @property
+    def happened(self) -> datetime:
+        """When it happened or began, as far as that is known; else when it was said, else recorded."""
+        return self.at or self.valid_from or self.stated_at or self.recorded_at
 
 
 class Live(msgspec.Struct, frozen=True):

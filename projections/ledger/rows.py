@@ -56,7 +56,7 @@ HISTORY = "SELECT position, memory, topic, at, actor, actor_type, detail FROM me
 
 LIVE_MEMORY = """
 SELECT m.id, m.kind, m.text, m.position, m.recorded_at, m.session, m.occurred_at, m.scope, m.key, m.fact_type,
-    m.source, m.sources, m.confidence
+    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to
 FROM memories m
 """
 
@@ -178,6 +178,9 @@ def live_memory(row: Sequence[Any]) -> LiveItem:
         source=row[10],
         sources=_STRINGS.decode(row[11]),
         confidence=row[12],
+        stated_at=_moment(row[13]),
+        valid_from=_moment(row[14]),
+        valid_to=_moment(row[15]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS messages (
     extracted INTEGER NOT NULL DEFAULT 0,
     utc_offset INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE INDEX IF NOT EXISTS messages_happened ON messages (coalesce(at, recorded_at)) WHERE forgotten = 0;
 CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
 CREATE INDEX IF NOT EXISTS messages_unread ON messages (session, position) WHERE extracted <> 1 AND forgotten = 0;
 
@@ -98,6 +99,11 @@ CREATE TABLE IF NOT EXISTS memories (
     -- the UTC day of the last decay
     decayed_on TEXT NOT NULL DEFAULT ''
 ) STRICT;
+-- What a question about a time is answered from: see `LiveItem.happened`.
+CREATE INDEX IF NOT EXISTS memories_happened ON memories (coalesce(occurred_at, valid_from, stated_at, recorded_at))
+    WHERE status = 'live';
+CREATE INDEX IF NOT EXISTS memories_valid ON memories (valid_from, valid_to)
+    WHERE status = 'live' AND (valid_from IS NOT NULL OR valid_to IS NOT NULL);
 CREATE INDEX IF NOT EXISTS memories_address ON memories (address, version);
 CREATE INDEX IF NOT EXISTS memories_position ON memories (position);
 CREATE INDEX IF NOT EXISTS memories_session ON memories (session, position);
@@ -108,6 +114,13 @@ CREATE INDEX IF NOT EXISTS memories_later ON memories (skeleton) WHERE folded_ke
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';
+
+-- Instructions to stay quiet about something, and where; an empty scope is everywhere.
+CREATE TABLE IF NOT EXISTS suppressions (
+    memory TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    place TEXT NOT NULL
+) STRICT;
 
 -- Statements a person rejected, by their skeleton and scope, until a person brings them back.
 CREATE TABLE IF NOT EXISTS rejections (

@@ -18,7 +18,9 @@ from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.store import Store, translated
+from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
+from projections.ledger.times import TimeQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.outcome import Outcome
@@ -29,7 +31,16 @@ _FILE = "ledger.sqlite"
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
-class Ledger(MemoryQueries, RecallQueries, ContactQueries, WorkQueries, ThinkingQueries, UpkeepQueries):
+class Ledger(
+    MemoryQueries,
+    RecallQueries,
+    TimeQueries,
+    SuppressionQueries,
+    ContactQueries,
+    WorkQueries,
+    ThinkingQueries,
+    UpkeepQueries,
+):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
     Opening raises MismatchError when the file was written for another embedding model or by another

@@ -44,6 +44,7 @@ from domain.events import (
     ProfileCreated,
     RecallServed,
     RefusalRecorded,
+    Served,
     SettingsChanged,
     Usage,
     UsageRecorded,
@@ -136,7 +137,9 @@ _EVENTS: tuple[Event, ...] = (
     EmbeddingComputed(embedding="f" * 26, model="minilm", dimension=4, chunks=0),
     EmbeddingFailed(embedding="e" * 26, model="minilm", reason="no tokens"),
     AccessCounted(instance="i1", counts={_ONE: (3, _AT), _OTHER: (1, _LATER)}),
-    RecallServed(query="Where does Ana live?", results=(_ONE, _MESSAGE), contact="Ana"),
+    RecallServed(
+        entries=(Served(verb="recall", query="Where does Ana live?", results=(_ONE, _MESSAGE)),), contact="Ana"
+    ),
     ContactsLinked(first="Ana 🌍", second="ana@example.org"),
     ContactsUnlinked(first="Ana 🌍", second="ana@example.org"),
     SettingsChanged(
@@ -224,6 +227,22 @@ _EVENTS: tuple[Event, ...] = (
     ),
     RefusalRecorded(rule="data-flow", subject="messages", provider="openai", detail="expected own, found partner"),
     RefusalRecorded(rule="data-flow", subject="queries", provider="openai", detail="partner", count=3),
+    RecallServed(
+        instance="i1",
+        session="s 1",
+        entries=(
+            Served(
+                verb="recall_conversation",
+                query="boat?",
+                results=(_MESSAGE,),
+                principal="local-agent",
+                principal_type="agent",
+                at=_AT,
+                provider="managed",
+                answered=True,
+            ),
+        ),
+    ),
     MemoryConsolidated(memory=_ONE, members=(_OTHER,), sources=(_MESSAGE, f"{_MESSAGE}.2"), confidence=0.9),
     MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_TWO, members=(_ONE, _OTHER), cosine=0.91, model="m"),
     MemoriesKept(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), model="m", reason="r"),

@@ -150,7 +150,9 @@ async def test_settings_count_from_the_next_request_on(tmp_path: Path) -> None:
         assert (changed.version, changed.settings["recall.fill"]) == (1, 5)
         assert len((await client.recall("parcel", channels=["keyword"])).results) == 2
         await client.get(known.memory.id)
-        assert runtime.service.accesses._counts["p"][known.memory.id][0] == 1  # of the recall before the change
+        assert (
+            runtime.service.handed_out.accesses._counts["p"][known.memory.id][0] == 1
+        )  # of the recall before the change
         with pytest.raises(UmbrielError) as raised:
             await client.settings({"recall.fill": 1}, expected=0)
         assert raised.value.code == "conflict"

@@ -32,7 +32,7 @@ def later(days: int = 0) -> datetime:
 async def fade(here: Here, as_of: datetime) -> Decayed:
     """Let decay what is due, and wait until the views know."""
     core = here.runtime.service.core
-    await here.runtime.service.accesses.flush()
+    await here.runtime.service.handed_out.accesses.flush()
     await core.reader.wait_for(await core.events.log.last_position(), 10)
     async with core.profiles.use("p") as profile:
         done = await decay(core, profile, profile.views.ledger.settings(), as_of)

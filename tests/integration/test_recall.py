@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -339,3 +340,34 @@ def test_what_an_analysis_expects_as_the_answer_is_looked_for_as_well(profile: P
     assert found.channels["hyde_vector"][0] == like_the_answer
     assert found.channels["terms"] == [by_a_synonym]
     assert found.results[0].item.id == like_the_answer
+
+
+def test_what_was_said_twice_in_the_same_words_is_shown_once(profile: Profile) -> None:
+    """Repetitions take one place of a limit, the newest of them; another speaker's are another thing."""
+    profile.say("The boat is red.", session="s1")
+    again = profile.say("the boat is red", session="s2")
+    theirs = profile.say("The boat is red", session="s3", role="assistant")
+    profile.feed()
+    assert set(profile.ids("red boat")) == {again, theirs}
+
+
+def test_of_equal_evidence_the_contacts_own_comes_first(profile: Profile) -> None:
+    """What everybody may know gives way to what is about who was asked for, and counts in full without a contact."""
+    own = profile.state("Prefers tea in the morning", scope="mara")
+    everybody = profile.state("Prefers tea in the morning")
+    profile.feed()
+    answer = profile.ask("prefers tea", contact="mara")
+    assert [hit.item.id for hit in answer.results] == [own, everybody]
+    assert [hit.factors["scope"] for hit in answer.results] == [1.0, 0.95]
+    assert profile.ask("prefers tea").results[0].factors["scope"] == 1.0
+
+
+def test_the_score_is_the_evidence_times_the_factors(profile: Profile) -> None:
+    """Everything that made a score is in the answer, so that it can be worked out by hand."""
+    profile.state("Plays the cello", BLUE, key="instrument", confidence=0.6)
+    profile.say("the cello is loud", BLUE, role="assistant")
+    profile.feed()
+    settings = RecallSettings(fusion="reciprocal_rank")
+    for hit in profile.ask("which instrument, my cello?", settings=settings).results:
+        evidence = sum(found.weight / (settings.rank_constant + found.rank) for found in hit.channels)
+        assert hit.score == pytest.approx(evidence * prod(hit.factors.values()), abs=1e-8)

@@ -66,7 +66,7 @@ def test_a_session_about_it_lifts_its_lines(profile: Profile) -> None:
     """Of two lines that match alike, the one in the conversation that matches best comes first, older or not."""
     inside = profile.say("we saw the dog", session="about dogs")
     profile.say("dog dog dog kennel", session="about dogs")
-    outside = profile.say("we saw the dog", session="something else")
+    outside = profile.say("we saw a dog", session="something else")
     profile.say("one dog among far too many unrelated words that dilute whatever it says", session="third")
     profile.feed()
     ids = profile.ids("dog kennel", channels=WORDS | {"message_session"})

@@ -13,6 +13,7 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._conversations import ConversationVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
@@ -29,7 +30,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
+class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
@@ -194,11 +195,15 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
         explain: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reference_date: datetime | None = None,
         timeout: float = _READ,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
-        ``at_least`` is a position from an earlier reply that the answer must have reached.
+        ``at_least`` is a position from an earlier reply that the answer must have reached. ``since`` and ``until``
+        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from.
         """
         request = wire.RecallRequest(
             query=query,
@@ -212,6 +217,9 @@ class Umbriel(ChangeVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
             visibility=visibility,
             channels=list(channels),
             explain=explain,
+            since=since,
+            until=until,
+            reference_date=reference_date,
         )
         return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
+from umbriel.recalling import ChannelHit, RecallReply, RecallRequest, RecallResult, Visibility
 from umbriel.state import (
     ForwardingStatus,
     ProfileInfo,
@@ -65,7 +66,6 @@ __all__ = [
 ]
 
 Kind = Literal["fact", "event", "instruction", "task"]
-Visibility = Literal["complete", "keyword"]
 
 
 class ErrorReply(Reply, frozen=True):
@@ -184,81 +184,6 @@ class RememberReply(Reply, frozen=True):
     superseded: str = ""
 
 
-class RecallRequest(Request, frozen=True):
-    """A question. Without a contact: agent-wide memories and contactless sessions; ``*`` is all contacts."""
-
-    query: str
-    contact: str = ""
-    kinds: list[str] = []
-    limit: int = 10
-    token_budget: int | None = None
-    min_score: float = 0.0
-    as_of: str = ""
-    at_least: str = ""
-    visibility: Visibility = "complete"
-    channels: list[str] = []
-    explain: bool = False
-
-
-class ChannelHit(Reply, frozen=True):
-    """How one channel found a result: its rank from 1, its own score, and the weight it counted with."""
-
-    channel: str
-    rank: int
-    score: float
-    weight: float
-
-
-class SourceLine(Reply, frozen=True):
-    """A message that a memory rests on; empty text when it was forgotten."""
-
-    id: str
-    session: str
-    role: str
-    text: str
-    name: str = ""
-    at: datetime | None = None
-    recorded_at: datetime | None = None
-
-
-class RecallResult(Reply, frozen=True):
-    """One memory or message. ``score`` ranks; ``relevance`` in [0, 1] is absolute and is what ``min_score`` uses."""
-
-    id: str
-    text: str
-    kind: str
-    score: float
-    relevance: float
-    position: str
-    key: str = ""
-    contact: str = ""
-    session: str = ""
-    role: str = ""
-    name: str = ""
-    confidence: float | None = None
-    source: str = ""
-    sources: list[str] = []
-    recorded_at: datetime | None = None
-    at: datetime | None = None
-    channels: list[ChannelHit] = []
-
-
-class RecallReply(Reply, frozen=True):
-    """Results best first; ``position`` is the lowest position of the views that answered.
-
-    ``provider`` answered; ``fallback`` says why the local one did where the profile wants another.
-    """
-
-    results: list[RecallResult]
-    position: str
-    truncated: bool = False
-    channels: dict[str, list[str]] = {}
-    #: channels that cannot be asked now, and why
-    off: dict[str, str] = {}
-    provider: str = "local"
-    fallback: str = ""
-
-
 class GetRequest(Request, frozen=True):
     """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
 
@@ -316,6 +241,18 @@ class HistoryReply(Reply, frozen=True):
     events: list[HistoryEvent]
     position: str
     omitted: int = 0
+
+
+class SourceLine(Reply, frozen=True):
+    """A message that a memory rests on; empty text when it was forgotten."""
+
+    id: str
+    session: str
+    role: str
+    text: str
+    name: str = ""
+    at: datetime | None = None
+    recorded_at: datetime | None = None
 
 
 class WhyReply(Reply, frozen=True):
