@@ -11,6 +11,7 @@ from domain.errors import RefusedError
 from domain.events import MemoryConsolidated, MemoryDecayed, MemoryRemembered
 from domain.indexing import memory_key_scope
 from domain.kernel import Aggregate, Context
+from domain.kinds import conversation_scope
 from domain.settings import DecayPreferences
 from domain.text import fold_content
 from domain.version import Version
@@ -89,7 +90,9 @@ class Kept(Aggregate):
         if version.author_type == "person" or version.pinned:
             raise RefusedError("these words are not to be changed", expected="an agent's words, not pinned")
         all_of_them = [version, *members]
-        sessions = {one.written.session for one in all_of_them}
+        # What one conversation said goes with its key; what several said, or somebody stated, with none of them.
+        said_in = {one.written.session for one in all_of_them if _is_of_a_conversation(one)}
+        one_session = len(said_in) == 1 and all(map(_is_of_a_conversation, all_of_them))
         draft = msgspec.structs.replace(
             version.written,
             text=text,
@@ -97,7 +100,7 @@ class Kept(Aggregate):
             source="consolidation",
             confidence=_highest(all_of_them),
             sources=_sources(all_of_them),
-            session=sessions.pop() if len(sessions) == 1 else "",
+            session=said_in.pop() if one_session else "",
             queries=(),
             expires_at=version.expires_at,
             request_id="",
@@ -120,3 +123,8 @@ def _sources(versions: Sequence[Version]) -> tuple[str, ...]:
 
 def _highest(versions: Sequence[Version]) -> float:
     return max(one.confidence for one in versions)
+
+
+def _is_of_a_conversation(version: Version) -> bool:
+    written = version.written
+    return bool(written.session) and memory_key_scope(written) == conversation_scope(written.session)
