@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from datetime import UTC, date, datetime, time
 
 from domain.envelope import Actor
@@ -71,10 +72,11 @@ class ConsolidationPass(DailyPass):
         shown = await self._decaying(profile, settings, as_of)
         merges: list[MergeShown] = []
         merger = self._merger(profile, settings, as_of)
-        async for cluster in merger.found():
-            if len(merges) >= settings.consolidation.merges:
-                break
-            merges.append(_would(cluster, merger.model))
+        async with aclosing(merger.found()) as found:
+            async for cluster in found:
+                if len(merges) >= settings.consolidation.merges:
+                    break
+                merges.append(_would(cluster, merger.model))
         return await self._reply(as_of, len(shown), shown, merges, dry_run=True)
 
     # -- the parts ------------------------------------------------------------------------------

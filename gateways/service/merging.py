@@ -7,7 +7,8 @@ several live memories one is left, as it was or as its next version.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
 
@@ -64,6 +65,8 @@ class Merger:
         self._core, self._comparer = core, comparer
         self._profile, self._settings, self._as_of = profile, settings, as_of
         self._worder = models.worder(profile.name, settings.data_flow)
+        #: how often a model may still be asked
+        self._questions = 2 * settings.consolidation.merges
         self._day = day_of(as_of)
         self._subject = profile.subject(Upkeep.CATEGORY, upkeep_id(CONSOLIDATION, self._day))
 
@@ -76,24 +79,25 @@ class Merger:
         """Merge what is to be merged, as many as the settings allow a day, or (with ``again``) as many once more."""
         upkeep = await load(self._core, Upkeep, self._subject)
         most = self._settings.consolidation.merges + (upkeep.merges(self._day) if again else 0)
-        questions = 2 * self._settings.consolidation.merges
         merged: list[Merged] = []
-        async for cluster in self.found():
-            if upkeep.merges(self._day) + len(merged) >= most:
-                break
-            text, model = "", ""
-            if not cluster.same:
-                if self._worder is None or upkeep.is_kept(cluster.id) or not questions:
-                    continue
-                questions -= 1
-                text, model = await self._worded(self._worder, cluster)
-                if not text:
-                    continue
-            if (done := await self._merge(cluster, text, model, most)) is not None:
-                merged.append(done)
+        async with aclosing(self.found()) as found:
+            async for cluster in found:
+                if upkeep.merges(self._day) + len(merged) >= most:
+                    break
+                if (done := await self._try(cluster, upkeep, most)) is not None:
+                    merged.append(done)
         return merged
 
-    async def found(self) -> AsyncIterator[Cluster]:
+    async def _try(self, cluster: Cluster, upkeep: Upkeep, most: int) -> Merged | None:
+        if cluster.same:
+            return await self._merge(cluster, "", "", most)
+        if self._worder is None or upkeep.is_kept(cluster.id) or not self._questions:
+            return None
+        self._questions -= 1
+        text, model = await self._worded(self._worder, cluster)
+        return await self._merge(cluster, text, model, most) if text else None
+
+    async def found(self) -> AsyncGenerator[Cluster]:
         """Yield what is to be merged, none where it is switched off or the vectors are off.
 
         What only a model can find the same comes first; in a smaller cluster the rules may find the same what it did
