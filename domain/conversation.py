@@ -1,8 +1,15 @@
-"""The conversation aggregate: what a session is attached to. Its messages have subjects of their own."""
+"""The conversation aggregate: what a session is attached to, and what it works at.
+
+Its messages have subjects of their own. Notes and task are neither memories nor messages: they are shown to whoever
+goes on with the conversation, and are never recalled nor read for memories.
+"""
 
 from __future__ import annotations
 
-from domain.events import ContactSet
+from typing import Literal
+
+from domain.errors import InvalidInputError
+from domain.events import ContactSet, NotesSet, TaskCleared, TaskSet
 from domain.kernel import Aggregate, Context
 from domain.kinds import conversation_scope
 
@@ -18,6 +25,9 @@ class Conversation(Aggregate):
         super().__init__(aggregate_id)
         self.contact = ""
         self.channel = ""
+        self.notes = ""
+        self.task = ""
+        self._requests: set[str] = set()
 
     def set_contact(self, session: str, contact: str, channel: str, context: Context) -> bool:
         """Attach the conversation to a contact; False when it is attached to it already."""
@@ -27,6 +37,67 @@ class Conversation(Aggregate):
         self.emit(event, context, key_scope=conversation_scope(session))
         return True
 
+    def set_notes(
+        self,
+        session: str,
+        mode: Literal["replace", "append", "clear"],
+        notes: str,
+        context: Context,
+        *,
+        max_bytes: int,
+        request_id: str = "",
+    ) -> bool:
+        """Replace, add to or clear the notes; False when they say so already or the request was carried out before.
+
+        Raises InvalidInputError when they would come to more than ``max_bytes``.
+        """
+        event = NotesSet(session=session, mode=mode, notes=notes, request_id=request_id)
+        after = event.applied(self.notes)
+        if request_id in self._requests or after == self.notes:
+            return False
+        if (size := len(after.encode())) > max_bytes:
+            raise InvalidInputError(
+                "the notes would be too long; replace them by shorter ones",
+                expected=f"at most {max_bytes} bytes in all",
+                found=f"{size} bytes",
+            )
+        self.emit(event, context, key_scope=conversation_scope(session))
+        return True
+
+    def set_task(self, session: str, task: str, context: Context, *, request_id: str = "") -> bool:
+        """Work at this task from now on; False when it is the task already or the request was carried out before."""
+        if request_id in self._requests or task == self.task:
+            return False
+        event = TaskSet(session=session, task=task, request_id=request_id)
+        self.emit(event, context, key_scope=conversation_scope(session))
+        return True
+
+    def clear_task(self, session: str, context: Context, *, request_id: str = "") -> bool:
+        """Be done with the task; False when there is none or the request was carried out before."""
+        if request_id in self._requests or not self.task:
+            return False
+        self.emit(TaskCleared(session=session, request_id=request_id), context, key_scope=conversation_scope(session))
+        return True
+
     def on_contact_set(self, event: ContactSet) -> None:
         """Take over the contact, and the channel if one is named."""
         self.contact, self.channel = event.contact, event.channel or self.channel
+
+    def on_notes_set(self, event: NotesSet) -> None:
+        """Take over the notes."""
+        self.notes = event.applied(self.notes)
+        self._carried_out(event.request_id)
+
+    def on_task_set(self, event: TaskSet) -> None:
+        """Take over the task."""
+        self.task = event.task
+        self._carried_out(event.request_id)
+
+    def on_task_cleared(self, event: TaskCleared) -> None:
+        """There is no task any more."""
+        self.task = ""
+        self._carried_out(event.request_id)
+
+    def _carried_out(self, request_id: str) -> None:
+        if request_id:
+            self._requests.add(request_id)

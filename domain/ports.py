@@ -13,10 +13,12 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from domain.answers import Analysis, Entry, Length, Prose, Thinking
 from domain.kinds import Kind
 from domain.transcript import Found, KnownKey, Window
 
 __all__ = [
+    "Analyst",
     "Answer",
     "Ask",
     "Chat",
@@ -26,6 +28,7 @@ __all__ = [
     "Judge",
     "Opinion",
     "Statement",
+    "Synthesiser",
     "Tokens",
 ]
 
@@ -61,7 +64,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a chat model.
 
     ``size`` chooses the model: small for structure, large for prose. ``purpose`` is what usage is counted under, as
-    ``extract.full``; ``profile`` whom it is counted for, and by whose hash a provider keeps calls together.
+    ``extract.full``; ``profile`` whom it is counted for, and by whose hash a provider keeps calls together. ``effort``
+    is how hard a model that reasons is to think; empty leaves it to the provider.
     """
 
     purpose: str
@@ -70,6 +74,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     size: Literal["small", "large"] = "small"
     max_tokens: int = 4_096
+    effort: Literal["", "low", "medium", "high"] = ""
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -149,3 +154,40 @@ class Judge(Protocol):
 
     async def judge(self, new: Statement, old: Statement, *, cosine: float, profile: str) -> Opinion:
         """Return how likely ``new`` replaces ``old``, and contradicts it."""
+
+
+class Synthesiser(Protocol):
+    """Answers a question in words from what recall found."""
+
+    @property
+    def name(self) -> str:
+        """What is named beside its answers until one names its model."""
+
+    async def answer(
+        self,
+        question: str,
+        entries: Sequence[Entry],
+        facts: Sequence[str],
+        *,
+        thinking: Thinking,
+        length: Length,
+        profile: str,
+        budget: int | None = None,
+        unsaid: Sequence[str] = (),
+    ) -> Prose:
+        """Return an answer that rests on the entries, best first, and on ``facts`` computed from them alone.
+
+        It cites only entries it was given, and is empty where they hold no answer. ``budget`` is how many tokens the
+        entries and what is ``unsaid`` may take at most, by our own estimate; ``unsaid`` says what not to speak of.
+        """
+
+
+class Analyst(Protocol):
+    """Says what a question looks for beyond its own words."""
+
+    @property
+    def name(self) -> str:
+        """What is shown beside its analysis until one names its model."""
+
+    async def analyse(self, query: str, known: Sequence[str], *, profile: str) -> Analysis:
+        """Return an analysis whose keys are among the ``known`` ones, and whose terms and statement are short."""

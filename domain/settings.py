@@ -11,17 +11,22 @@ from domain.errors import InvalidInputError
 
 __all__ = [
     "AccessSettings",
+    "AnalysisLimits",
+    "AnswerLimits",
     "ConsolidationPreferences",
     "DataFlow",
     "DecayPreferences",
     "ExtractionLimits",
     "ExtractionPreferences",
+    "HistoryLimits",
     "Limits",
     "ProfileSettings",
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
     "Settings",
+    "ThinkingRoom",
+    "TurnLimits",
     "VerifierLimits",
     "VerifierPreferences",
     "flat",
@@ -42,6 +47,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     key_chars: int = 256
     name_chars: int = 256
     metadata_bytes: int = 4_096
+    notes_bytes: int = 16_384
+    task_bytes: int = 4_096
+    goal_bytes: int = 4_096
+    reflection_bytes: int = 32_768
+    learning_bytes: int = 4_096
+    learnings: int = 20
+    #: a reflection's topic, which is part of its memories' keys
+    topic_chars: int = 200
     metadata_depth: int = 16
     list_limit: int = 500
     recall_limit: int = 200
@@ -92,6 +105,80 @@ class VerifierLimits(msgspec.Struct, frozen=True, kw_only=True):
     judge_seconds: float = 60.0
 
 
+class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a turn that is under way, and for how long (U1-U3)."""
+
+    #: tool calls kept of one turn, the newest
+    rows: int = 40
+    #: characters kept of what a tool returned, and of what it was called with
+    preview_chars: int = 3_000
+    arguments_chars: int = 1_000
+    #: bytes of all rows; above, the previews get shorter
+    bytes: int = 400_000
+    #: browser or other sessions that one turn may hold open
+    sessions: int = 20
+    #: turns of one session that are kept beside each other, the newest
+    kept: int = 20
+    #: seconds without a tool round after which another request takes the turn over
+    resume_seconds: float = 45.0
+    #: seconds after which what is kept of a turn expires
+    keep_seconds: int = 86_400
+
+
+class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a conversation is fitted into a budget of tokens (U7, U8, U10); what the two shares leave is the tail's."""
+
+    head_share: float = 0.1
+    overlay_share: float = 0.2
+    #: messages a conversation begins with that are shown
+    head_messages: int = 2
+    #: messages read at once, and at most
+    page: int = 10
+    scanned: int = 200
+    #: messages that one overlay stands for
+    overlay_from: int = 3
+    overlay_to: int = 60
+
+
+class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
+
+    results: int
+    prompt_tokens: int
+    answer_tokens: int
+
+
+class AnswerLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How answers in words are made from what recall finds (C13)."""
+
+    low: ThinkingRoom = ThinkingRoom(results=10, prompt_tokens=4_000, answer_tokens=1_000)
+    medium: ThinkingRoom = ThinkingRoom(results=20, prompt_tokens=8_000, answer_tokens=4_000)
+    high: ThinkingRoom = ThinkingRoom(results=40, prompt_tokens=16_000, answer_tokens=8_000)
+    #: seconds that an answer may take, all tries and models together; what was found is handed out all the same
+    seconds: float = 60.0
+    #: answers made at the same time; recall without an answer must not wait behind them
+    parallel: int = 16
+
+    def room(self, thinking: Literal["low", "medium", "high"]) -> ThinkingRoom:
+        """Return what a level gives."""
+        return {"low": self.low, "medium": self.medium, "high": self.high}[thinking]
+
+
+class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model analyses queries, and how long recall waits for it (C12)."""
+
+    #: seconds after which recall goes on without it
+    seconds: float = 2.0
+    #: topic keys in use that it may choose from, the newest
+    keys: int = 50
+    #: failures in a row after which a model is left alone, and the seconds that lasts
+    tries: int = 3
+    rest_seconds: float = 60.0
+    #: analyses kept to be used again, and the seconds they are
+    kept: int = 1_000
+    kept_seconds: float = 600.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -118,6 +205,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     thinking: bool = True
     extraction: ExtractionLimits = ExtractionLimits()
     verifier: VerifierLimits = VerifierLimits()
+    turns: TurnLimits = TurnLimits()
+    history: HistoryLimits = HistoryLimits()
+    answering: AnswerLimits = AnswerLimits()
+    analysis: AnalysisLimits = AnalysisLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 
@@ -129,6 +220,8 @@ class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):
     fusion: Literal["default", "classic"] = "default"
     #: largest part of the results that may be messages while memories are left
     message_share: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 1.0
+    #: whether a language model says what a query looks for beyond its words, where one is configured and may be told
+    analysis: bool = True
     #: places left over that memories used lately or often may take
     fill: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
 

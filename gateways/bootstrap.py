@@ -33,6 +33,7 @@ from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
 from gateways.jetstream.tls import Tls
+from gateways.jetstream.turns import TurnStore
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedClient, ManagedSettings
 from gateways.models.judges.sameness import Sameness
@@ -131,12 +132,12 @@ async def running(
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
         service = Service(core, administration)
-        models = models or local_models()
-        models.refused = core.policy_refusals.note
-        thinking = Thinking(core, models) if settings.thinking else None
+        core.models = models or local_models()
+        core.models.refused = core.policy_refusals.note
+        thinking = Thinking(core, core.models) if settings.thinking else None
         counted = (service.handed_out.accesses, service.handed_out.recalls)
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
-        consolidation = ConsolidationPass(core, models, Sameness())
+        consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
         tasks = _start_workers(stack, core, flushers, thinking, daily)
@@ -215,6 +216,7 @@ async def _core(
         embedder=embedder,
         positions=Positions(state.name, state.incarnation),
         refusals=refusals,
+        turns=TurnStore(connection, keys),
         embedder_reaches=reaches,
         managed=client,
     )

@@ -18,9 +18,9 @@ def line_of(result: RecallResult) -> str:
     return f"[{' · '.join(filter(None, parts))}] {result.text}"
 
 
-def fenced(results: Sequence[RecallResult]) -> str:
-    """Return the results for a prompt, as data between the marks of a fence."""
-    return fence([line_of(result) for result in results])
+def fenced(results: Sequence[RecallResult], *, before: Sequence[str] = ()) -> str:
+    """Return the results for a prompt, as data between the marks of a fence, after what comes ``before`` them."""
+    return fence([*before, *(line_of(result) for result in results)])
 
 
 def _day(moment: datetime | None) -> str:

@@ -7,12 +7,15 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from domain.merging import Worder
-from domain.ports import Chat, Embedder, Extractor, Judge
-from domain.settings import ExtractionLimits, Reaches
+from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Synthesiser
+from domain.settings import Reaches, Settings
+from gateways.analysing import ChatAnalyst
+from gateways.answering import ChatSynthesiser
 from gateways.extraction.chat import ChatExtractor
 from gateways.extraction.offline import OfflineExtractor
 from gateways.managed import ManagedSettings
@@ -25,6 +28,7 @@ from gateways.service.models import Models, Provided, may_go
 
 __all__ = ["ProviderSet", "local_models", "provider_set"]
 
+T = TypeVar("T")
 Closing = Callable[[], Awaitable[None]]
 
 
@@ -46,28 +50,30 @@ class ProviderSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def local_models() -> Models:
     """Return the models that need no network."""
-    return Models(_extractors(()), _judges(()))
+    return Models(_extractors((), Settings()), _judges(()))
 
 
-def provider_set(
-    data: Path, limits: ExtractionLimits | None = None, environ: Mapping[str, str] = os.environ
-) -> ProviderSet:
+def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[str, str] = os.environ) -> ProviderSet:
     """Return what is configured for a data directory; raises what `load_providers` raises.
 
     A configured embedder whose dimension is not told is asked for it: this blocks, and needs it to answer.
     """
-    configured, meter = load_providers(data, environ), Meter()
+    configured, meter, settings = load_providers(data, environ), Meter(), settings or Settings()
     closing: list[Closing] = []
     embedder = build_embedder(configured, environ)
     if embedder is not None:
         _ = embedder.dimension  # asked for here, in a thread, and not where a profile is opened
         closing.append(partial(asyncio.to_thread, embedder.close))
-    chats = [(entry, _chat(entry, meter, environ, closing)) for entry in configured.chat]
-    extractors = [Provided[Extractor](ChatExtractor(chat, limits), chat.name, entry.reach) for entry, chat in chats]
-    worders = [Provided[Worder](ChatWorder(chat), chat.name, entry.reach) for entry, chat in chats]
+    chats = [_chat(entry, meter, environ, closing) for entry in configured.chat]
     judges = [_judge(entry, meter, environ, closing) for entry in configured.judge]
     return ProviderSet(
-        models=Models(_extractors(extractors), _judges(judges), worders=worders),
+        models=Models(
+            _extractors(chats, settings),
+            _judges(judges),
+            synthesisers=_synthesisers(chats, settings),
+            analysts=_analysts(chats),
+            worders=_worders(chats),
+        ),
         meter=meter,
         embedder=embedder,
         embedder_reaches="local" if configured.embeddings is None else configured.embeddings.reach,
@@ -76,8 +82,23 @@ def provider_set(
     )
 
 
-def _extractors(configured: Sequence[Provided[Extractor]]) -> list[Provided[Extractor]]:
-    return [*configured, Provided(OfflineExtractor(), "offline")]
+def _extractors(chats: Sequence[Provided[Chat]], settings: Settings) -> list[Provided[Extractor]]:
+    readers: list[Provided[Extractor]] = [
+        _serving(chat, ChatExtractor(chat.value, settings.extraction)) for chat in chats
+    ]
+    return [*readers, Provided(OfflineExtractor(), "offline")]
+
+
+def _synthesisers(chats: Sequence[Provided[Chat]], settings: Settings) -> list[Provided[Synthesiser]]:
+    return [_serving(chat, ChatSynthesiser(chat.value, settings.answering)) for chat in chats]
+
+
+def _analysts(chats: Sequence[Provided[Chat]]) -> list[Provided[Analyst]]:
+    return [_serving(chat, ChatAnalyst(chat.value)) for chat in chats]
+
+
+def _worders(chats: Sequence[Provided[Chat]]) -> list[Provided[Worder]]:
+    return [_serving(chat, ChatWorder(chat.value)) for chat in chats]
 
 
 def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:
@@ -89,10 +110,15 @@ def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:
     return [*judges, Provided(HeuristicJudge(), "heuristic")]
 
 
-def _chat(entry: ChatEntry, meter: Meter, environ: Mapping[str, str], closing: list[Closing]) -> Chat:
+def _chat(entry: ChatEntry, meter: Meter, environ: Mapping[str, str], closing: list[Closing]) -> Provided[Chat]:
     chat = build_chat(entry, meter, environ)
     closing.append(chat.close)
-    return chat
+    return Provided(chat, chat.name, entry.reach)
+
+
+def _serving(chat: Provided[Chat], port: T) -> Provided[T]:
+    """Return what implements a port with a chat, which what it is given goes to."""
+    return Provided(port, chat.name, chat.reaches)
 
 
 def _judge(entry: JudgeEntry, meter: Meter, environ: Mapping[str, str], closing: list[Closing]) -> Provided[Judge]:

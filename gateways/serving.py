@@ -42,7 +42,7 @@ async def serve(
         loop.add_signal_handler(number, stop.set)
     settings = settings or Settings()
     async with AsyncExitStack() as stack:
-        providers = await asyncio.to_thread(provider_set, data, settings.extraction)
+        providers = await asyncio.to_thread(provider_set, data, settings)
         stack.push_async_callback(providers.close)
         runtime = await stack.enter_async_context(
             running(

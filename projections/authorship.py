@@ -1,7 +1,8 @@
-"""Who would have said it: a question in the first person asks for the asker's own words, a name for that speaker's.
+"""Who would have said it: a question asks for the asker's own words, a name for that speaker's.
 
-The words of the first person were measured in English only (see the README's decisions); other languages have their
-most certain ones.
+What a program answered is what somebody wants to hear again only where the question says so ("you recommended").
+The words of the first and second person were measured in English only (see the README's decisions); of the first,
+other languages have their most certain ones.
 """
 
 from __future__ import annotations
@@ -11,12 +12,22 @@ from collections.abc import Callable, Iterable
 
 from projections.ledger import LiveItem
 
-__all__ = ["author_factor"]
+__all__ = ["FIRST_PERSON", "author_factor"]
 
-_FIRST_PERSON = re.compile(
+FIRST_PERSON = re.compile(
     r"(?<!\w)(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|we['’](?:re|ve|d|ll)|our|ours|us"
     r"|ich|mein|meine[mnrs]?|mir|mich|wir|unser\w*|je|j['’]\w+|mon|moi|nous|notre|nos"
     r"|yo|mi|mis|nosotr[oa]s|nuestr[oa]s?|io|mio|mia|eu|meu|minha)(?!\w)",
+    re.IGNORECASE,
+)
+_SECOND_PERSON = re.compile(r"(?<!\w)(?:you|your|yours|you['’](?:re|ve|d|ll))(?!\w)", re.IGNORECASE)
+# "What did you recommend", "the hotel that you had mentioned".
+_ANSWERED = re.compile(
+    r"(?<!\w)(?:(?:did|had|have) you (?:\w+ )?"
+    r"(?:say|tell|suggest|recommend|mention|give|list|propose|advise|explain|offer"
+    r"|said|told|suggested|recommended|mentioned|given|listed|proposed|advised|explained|offered)"
+    r"|you(?:['’]ve|['’]d)? (?:\w+ )?(?:said|told|suggested|recommended|mentioned|gave|given|listed|provided|proposed"
+    r"|advised|explained|offered|wrote|described))(?!\w)",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -27,17 +38,20 @@ def author_factor(
 ) -> Callable[[LiveItem], float]:
     """Return the factor of a message's evidence, in (0, 1]; memories and messages of the right author keep all of it.
 
-    ``items`` are what was found: only names among them can be named.
+    ``other_role`` is left to whoever is not the user where the question is in the first person, and to an assistant
+    without a name unless the question speaks to it. ``items`` are what was found: only names among them can be named.
     """
     words = {word.casefold() for word in _WORDS.findall(query)}
     words |= {word.removesuffix("'s").removesuffix("’s") for word in words}
     named = {item.name for item in items if item.name and _is_named(item.name, words)}
-    first_person = bool(_FIRST_PERSON.search(query))
+    first_person, addressed = bool(FIRST_PERSON.search(query)), bool(_SECOND_PERSON.search(query))
+    answered = bool(_ANSWERED.search(query))
 
     def factor(item: LiveItem) -> float:
         if item.kind != "message":
             return 1.0
-        own = 1.0 if not first_person or item.role == "user" else other_role
+        asked = first_person or not (item.name or addressed)
+        own = other_role if asked and not answered and item.role != "user" else 1.0
         return own * (1.0 if not named or item.name in named else other_speaker)
 
     return factor

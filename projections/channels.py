@@ -36,6 +36,7 @@ _CHANNELS = (
     "message_window",
     "message_neighbour",
     "message_session",
+    "memory_source",
 )
 _SCALES = {
     "vector": "vector",

@@ -17,7 +17,9 @@ from projections.periods import with_periods
 from projections.recall_types import RecallAnswer, RecallHit, RecallQuery, RecallSettings, Span
 from projections.relevance import keyword_relevance, matched_share, vector_relevance
 from projections.session_evidence import with_sessions
+from projections.source_evidence import with_sources
 from projections.suppressing import suppressing
+from projections.wording import wording_factor
 
 __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span", "recall"]
 
@@ -46,6 +48,7 @@ def recall(
     gathered = with_neighbours(views, planned, gathered, method, now)
     gathered = with_sessions(planned, gathered, method)
     weigh = _weighing(gathered, request, settings)
+    gathered = with_sources(planned, gathered, method, lambda item: prod(weigh(item).values()))
     fused: Iterable[Fused] = _fuse(gathered, method, weigh)
     if request.distinct:
         fused = _distinct(fused, gathered)
@@ -87,15 +90,22 @@ def _method(settings: RecallSettings) -> Fusion:
 
 
 def _weighing(gathered: Gathered, request: RecallQuery, settings: RecallSettings) -> _Weigh:
-    """Return what an item's evidence is weighed by: how far it is trusted, who said it, and whom it is about."""
+    """Return what an item's evidence is weighed by: how far it is trusted, who said it and how, whom it is about."""
     author = author_factor(
         request.text, gathered.items.values(), other_role=settings.other_role, other_speaker=settings.other_speaker
     )
+    wording = wording_factor(
+        request.text, empty=settings.empty_line, impersonal=settings.impersonal_line, unfitting=settings.unfitting_line
+    )
     of_one = request.contact not in {"", "*"}
+    known: dict[str, dict[str, float]] = {}
 
     def weigh(item: LiveItem) -> dict[str, float]:
-        scope = settings.agent_wide if of_one and not item.contact else 1.0
-        return {"confidence": _trust(item), "author": author(item), "scope": scope}
+        if item.id not in known:
+            scope = settings.agent_wide if of_one and not item.contact else 1.0
+            found = {"confidence": _trust(item), "author": author(item), "wording": wording(item), "scope": scope}
+            known[item.id] = found
+        return known[item.id]
 
     return weigh
 
@@ -136,8 +146,8 @@ def _channel_relevance(channel: str, score: float, request: RecallQuery, item: L
     match channel:
         case "vector" | "message_vector":
             return vector_relevance(score)
-        case "message_window" | "message_neighbour" | "message_session":
-            return 0.0  # what stands beside an answer is not shown to be one
+        case "message_window" | "message_neighbour" | "message_session" | "memory_source":
+            return 0.0  # what stands beside an answer, or was read from it, is not shown to be one
         case "period" | "message_period":
             return 0.0  # what happened at the time is not what was asked about it
         case "hyde_vector" | "message_hyde_vector" | "terms" | "message_terms":

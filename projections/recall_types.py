@@ -65,16 +65,23 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
     message_hyde_vector: Channel = Channel(0.1)
     message_terms: Channel = Channel(0.06)
     message_keyword: Channel = Channel(0.2)
-    #: a message with the one before and the one after it as one text
+    #: a message with the ones around it as one text
     message_window: Channel = Channel(0.17)
-    #: a message gains this part of the evidence of the one before and the one after it
+    #: a message gains this part of what it hears of the evidence of the one before and the one after it
     message_neighbour: Channel = Channel(0.25)
     #: and this much where its session holds the best of what was found
     message_session: Channel = Channel(0.2)
-    #: what is left of a message's evidence when a question in the first person meets somebody else's words, and when
-    #: a question names another speaker
+    #: a memory gains this part of its own evidence where a message that it was read from has all evidence
+    memory_source: Channel = Channel(0.7)
+    #: what is left of a message's evidence when a question about the asker meets somebody else's words, and when a
+    #: question names another speaker
     other_role: float = 0.5
     other_speaker: float = 0.87
+    #: what is left of it when a line states nothing, when it does not speak of its speaker, and when it has no time or
+    #: number where the question asks for one
+    empty_line: float = 0.5
+    impersonal_line: float = 0.85
+    unfitting_line: float = 0.8
     #: what is left of an agent-wide memory's evidence where a contact was asked about
     agent_wide: float = 0.95
     #: largest part of the results that may be messages while memories are left
@@ -99,8 +106,12 @@ class RecallSettings(msgspec.Struct, frozen=True, kw_only=True):
             message_window=Channel(0.0),
             message_neighbour=Channel(0.0),
             message_session=Channel(0.0),
+            memory_source=Channel(0.0),
             other_role=1.0,
             other_speaker=1.0,
+            empty_line=1.0,
+            impersonal_line=1.0,
+            unfitting_line=1.0,
             agent_wide=1.0,
         )
 

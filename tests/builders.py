@@ -103,6 +103,7 @@ class Log:
         occurred_at: datetime | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
+        sources: tuple[str, ...] = (),
     ) -> str:
         """Append one version of a memory and return its id; ``at`` is when it was recorded."""
         address = address_of(kind, contact=scope, key=key, content=text, session=session)
@@ -118,6 +119,7 @@ class Log:
             scope=scope,
             key=key,
             session=session,
+            sources=sources,
             expires_at=expires_at,
             occurred_at=occurred_at,
             valid_from=valid_from,

@@ -15,7 +15,12 @@ from domain.events import (
     ContactsUnlinked,
     ContradictionNoted,
     EmbeddingFailed,
+    Event,
     ExpirySet,
+    GoalClosed,
+    GoalProgressed,
+    GoalSet,
+    Learning,
     MemoryDecayed,
     MemoryRejected,
     MemoryRemembered,
@@ -23,7 +28,11 @@ from domain.events import (
     MemoryRevised,
     MemorySuperseded,
     MessageRecorded,
+    NotesSet,
+    ReflectionRecorded,
     SettingsChanged,
+    TaskCleared,
+    TaskSet,
 )
 from domain.indexing import message_text
 from domain.settings import ProfileSettings, RecallPreferences
@@ -31,9 +40,9 @@ from tests.builders import MODEL, NOW, Log, indexing, unit
 
 __all__ = ["STEPS", "random_log", "split"]
 
-_MEMORY_ACTIONS = 7
+_MEMORY_ACTIONS, _WORK_ACTIONS = 7, 12
 _PREFERENCES = [RecallPreferences(fill=number) for number in range(4)]
-STEPS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
+STEPS = st.lists(st.tuples(st.integers(0, 13), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
 
 
 def random_log(steps: list[tuple[int, int, int]]) -> Log:
@@ -44,6 +53,9 @@ def random_log(steps: list[tuple[int, int, int]]) -> Log:
         written = [e.data for e in log.envelopes if isinstance(e.data, MemoryRemembered)]
         said = [e.data for e in log.envelopes if isinstance(e.data, MessageRecorded)]
         memory = written[what % len(written)] if written else None
+        if action >= _WORK_ACTIONS:
+            _work(log, action, what, variant, memory.memory if memory else "")
+            continue
         message = said[what % len(said)] if said else None
         if memory and action >= _MEMORY_ACTIONS:
             _touch(log, action, memory, variant)
@@ -80,6 +92,28 @@ def _set(log: Log, action: int, what: int, variant: int) -> None:
         case _:
             counts = {f"content {what}": (1 + variant, NOW + timedelta(hours=what))}
             log.append(AccessCounted(instance="i", counts=counts))
+
+
+def _work(log: Log, action: int, what: int, variant: int, memory: str) -> None:
+    session, text, goal = f"s{what % 3}", f"text {what}", f"goal {variant}"
+    works: list[Event] = (
+        [
+            NotesSet(session=session, mode="append" if what % 2 else "replace", notes=text),
+            NotesSet(session=session, mode="clear"),
+            TaskSet(session=session, task=text),
+            TaskCleared(session=session),
+        ]
+        if action == _WORK_ACTIONS
+        else [
+            GoalSet(goal=goal, text=text),
+            GoalProgressed(goal=goal, note=text, fraction=None if what % 2 else what / 5),
+            GoalClosed(goal=goal, outcome="achieved" if what % 2 else "failed"),
+            ReflectionRecorded(
+                reflection="r", topic=text, day="2026-01-01", text=text, learnings=(Learning(text=text, memory=memory),)
+            ),
+        ]
+    )
+    log.append(works[variant])
 
 
 def _touch(log: Log, action: int, memory: MemoryRemembered, variant: int) -> None:

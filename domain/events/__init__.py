@@ -8,10 +8,18 @@ when they hold their default.
 from __future__ import annotations
 
 from domain.events.base import Event
-from domain.events.conversation import ContactSet, MessageForgotten, MessageRecorded
+from domain.events.conversation import (
+    ContactSet,
+    MessageForgotten,
+    MessageRecorded,
+    NotesSet,
+    TaskCleared,
+    TaskSet,
+)
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
+from domain.events.goal import GoalClosed, GoalProgressed, GoalSet
 from domain.events.memory import (
     ContradictionNoted,
     ExpirySet,
@@ -31,6 +39,7 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.reflection import Learning, ReflectionRecorded
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -49,7 +58,11 @@ __all__ = [
     "ExtractedItem",
     "ExtractionCompleted",
     "ExtractionFailed",
+    "GoalClosed",
+    "GoalProgressed",
+    "GoalSet",
     "Judgement",
+    "Learning",
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
@@ -67,12 +80,16 @@ __all__ = [
     "MemoryUnpinned",
     "MessageForgotten",
     "MessageRecorded",
+    "NotesSet",
     "PassCompleted",
     "ProfileCreated",
     "RecallServed",
+    "ReflectionRecorded",
     "RefusalRecorded",
     "Served",
     "SettingsChanged",
+    "TaskCleared",
+    "TaskSet",
     "Usage",
     "UsageRecorded",
     "decode_event",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from typing import Literal
 
 from domain.events.base import Event
 
-__all__ = ["ContactSet", "MessageForgotten", "MessageRecorded"]
+__all__ = ["ContactSet", "MessageForgotten", "MessageRecorded", "NotesSet", "TaskCleared", "TaskSet"]
 
 
 class MessageRecorded(Event, frozen=True):
@@ -54,3 +55,36 @@ class ContactSet(Event, frozen=True):
     session: str
     contact: str
     channel: str = ""
+
+
+class NotesSet(Event, frozen=True):
+    """The working notes of a conversation were replaced, added to or cleared; ``notes`` is what was given."""
+
+    TOPIC = "conversation.notes_set"
+    session: str
+    mode: Literal["replace", "append", "clear"]
+    notes: str = ""
+    request_id: str = ""
+
+    def applied(self, before: str) -> str:
+        """Return the notes as they are afterwards: what is added stands on lines of its own."""
+        if self.mode == "append" and before:
+            return f"{before}\n{self.notes}"
+        return self.notes
+
+
+class TaskSet(Event, frozen=True):
+    """The conversation works at this task from now on."""
+
+    TOPIC = "conversation.task_set"
+    session: str
+    task: str
+    request_id: str = ""
+
+
+class TaskCleared(Event, frozen=True):
+    """The conversation's task is done with."""
+
+    TOPIC = "conversation.task_cleared"
+    session: str
+    request_id: str = ""

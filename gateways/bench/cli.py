@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
+from rich.progress import Progress
 
 from gateways.bench import beam as beam_set
 from gateways.bench import locomo as locomo_set
 from gateways.bench import longmemeval as longmemeval_set
 from gateways.bench import show
+from gateways.bench.ablation import Ablated, Ablation, parse_settings
+from gateways.bench.ablation import ablate as ablate_sample
 from gateways.bench.conversations import YieldReport, measure_yield
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
 from gateways.bench.judging import judge
 from gateways.bench.place import Place
-from gateways.bench.report import Report, make_report
-from gateways.bench.run import Measured, Watcher, measure
+from gateways.bench.report import Report, apart_of, make_report
+from gateways.bench.run import Asking, Measured, Watcher, measure
 from gateways.bench.samples import Sample
 from gateways.extraction.offline import OfflineExtractor
 from umbriel import InvalidInputError, Umbriel
@@ -67,6 +70,13 @@ def retrieval(
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N conversations.")] = None,
     *,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Ask again without each channel, and with each alone.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--settings", metavar="KEY=VALUE[,…]", help="Ask again under these settings; repeatable."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the reports as JSON on stdout.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the reports as JSON to this file.")] = None,
     gate: Annotated[
@@ -90,13 +100,14 @@ def retrieval(
     Each conversation is written into a profile of its own; a second run on the same data writes nothing.
     """
     gates = [parse_gate(text) for text in gate or []]
+    ablation = Ablation(channels=ablate, settings=tuple(map(parse_settings, settings or ())))
     if out is not None and not out.absolute().parent.is_dir():
         raise InvalidInputError(f"cannot write {out}", expected="a file in a directory that exists", found="none")
     named = {"locomo": locomo, "beam": beam, "longmemeval": longmemeval, "observations": observations}
     tasks = [_Task(name, path, _READERS[name](path, limit=limit)) for name, path in named.items() if path is not None]
     if not tasks:
         raise InvalidInputError("nothing to measure", expected="--" + ", --".join(named), found="none of them")
-    reports = asyncio.run(_run(Place(data=data, nats=nats, principal=principal), tasks))
+    reports = asyncio.run(_run(Place(data=data, nats=nats, principal=principal), tasks, ablation))
     encoded = msgspec.json.format(msgspec.json.encode(reports), indent=2)
     if out is not None:
         out.write_bytes(encoded + b"\n")
@@ -143,7 +154,7 @@ def extract(
         show.show_yield(report)
 
 
-async def _run(place: Place, tasks: list[_Task]) -> list[Report]:
+async def _run(place: Place, tasks: list[_Task], ablation: Ablation) -> list[Report]:
     samples = [sample for task in tasks for sample in task.samples]
     with show.progress() as bar:
         indexing = bar.add_task("indexing", total=sum(sample.size for sample in samples))
@@ -154,12 +165,35 @@ async def _run(place: Place, tasks: list[_Task]) -> list[Report]:
             reports = []
             for task in tasks:
                 runs: list[Measured] = []
+                ablated: list[Ablated] = []
                 for sample in task.samples:
                     profile = f"observed-{sample.name}" if sample.observations else sample.name
-                    runs.append(await measure(client, sample, profile, watcher))
+                    runs.append(
+                        await measure(client, sample, profile, watcher, _again(task, sample, ablation, ablated, bar))
+                    )
                     show.note(bar, _line(runs[-1]))
-                reports.append(make_report(task.benchmark, task.path, task.samples, runs, version))
+                reports.append(make_report(task.benchmark, task.path, task.samples, runs, version, ablated))
     return reports
+
+
+def _again(
+    task: _Task, sample: Sample, ablation: Ablation, ablated: list[Ablated], bar: Progress
+) -> Callable[[Asking], Awaitable[None]] | None:
+    """Return what asks the questions of a sample again, in every way that is wanted; None when none is."""
+    if not ablation.channels and not ablation.settings:
+        return None
+    questions = [question for question in sample.questions if question.category != apart_of(task.benchmark)]
+
+    async def again(asking: Asking) -> None:
+        row = bar.add_task("asking again", total=None)
+        ablated.extend(
+            await ablate_sample(
+                asking, questions, ablation, lambda way: bar.update(row, advance=1, description=f"asking: {way}")
+            )
+        )
+        bar.remove_task(row)
+
+    return again
 
 
 def _line(run: Measured) -> str:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from gateways.bench.ablation import Ablated, Row, ablation_rows
 from gateways.bench.metrics import mean, percentile, score
 from gateways.bench.run import Answer, Measured
 from gateways.bench.samples import Sample
 
-__all__ = ["ADVERSARIAL", "TOTAL", "Group", "IndexFigures", "QueryFigures", "Report", "make_report"]
+__all__ = ["ADVERSARIAL", "TOTAL", "Group", "IndexFigures", "QueryFigures", "Report", "apart_of", "make_report"]
 
 #: Questions about things that were never said; totals of LoCoMo show them apart.
 ADVERSARIAL = "5"
@@ -63,6 +64,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[Group]
     index: IndexFigures
     query: QueryFigures
+    #: what each channel is worth, where that was asked for
+    ablation: list[Row] = []
 
     def total(self, level: str, *, adversarial: bool) -> Group | None:
         """Return the total of ``turns`` or ``sessions``, with or without LoCoMo's category 5; None without any."""
@@ -72,12 +75,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_report(
-    benchmark: str, file: Path, samples: Sequence[Sample], runs: Sequence[Measured], version: str
+    benchmark: str,
+    file: Path,
+    samples: Sequence[Sample],
+    runs: Sequence[Measured],
+    version: str,
+    ablated: Iterable[Ablated] = (),
 ) -> Report:
     """Return the report of a run over ``samples``."""
     answers = list(chain.from_iterable(run.answers for run in runs))
     by_turn = [answer for answer in answers if answer.question.evidence]
-    apart = ADVERSARIAL if benchmark in _LOCOMO else ""
+    apart = apart_of(benchmark)
     return Report(
         benchmark=benchmark,
         file=file.name,
@@ -89,7 +97,13 @@ def make_report(
         sessions=_groups(answers, lambda answer: score(answer.sessions, answer.evidence_sessions), apart),
         index=_index(runs),
         query=_query([answer.seconds for answer in answers]),
+        ablation=ablation_rows(ablated),
     )
+
+
+def apart_of(benchmark: str) -> str:
+    """Return the category of a set that its first total leaves out, empty for none."""
+    return ADVERSARIAL if benchmark in _LOCOMO else ""
 
 
 def _groups(answers: Sequence[Answer], scored: Callable[[Answer], dict[str, float]], apart: str) -> list[Group]:

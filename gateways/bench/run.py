@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 
@@ -12,7 +12,7 @@ from gateways.bench.metrics import distinct
 from gateways.bench.samples import Question, Sample, label_of
 from umbriel import RecallResult, Umbriel, UnavailableError
 
-__all__ = ["LIMIT", "Answer", "Measured", "Watcher", "measure"]
+__all__ = ["LIMIT", "Answer", "Asking", "Measured", "Watcher", "measure"]
 
 #: How many results each question asks for.
 LIMIT = 50
@@ -57,8 +57,24 @@ class _Loaded(msgspec.Struct, frozen=True, kw_only=True):
     recorded: int
 
 
-async def measure(client: Umbriel, sample: Sample, profile: str, watcher: Watcher) -> Measured:
-    """Load one sample into a profile, wait until it is complete, and ask its questions one after the other."""
+class Asking(msgspec.Struct, frozen=True):
+    """A loaded sample: the client of its profile, and how a question is asked of some channels (none: of all)."""
+
+    client: Umbriel
+    ask: Callable[[Question, tuple[str, ...]], Awaitable[Answer]]
+
+
+async def measure(
+    client: Umbriel,
+    sample: Sample,
+    profile: str,
+    watcher: Watcher,
+    afterwards: Callable[[Asking], Awaitable[None]] | None = None,
+) -> Measured:
+    """Load one sample into a profile, wait until it is complete, and ask its questions one after the other.
+
+    ``afterwards`` may ask them again.
+    """
     own = client.for_profile(profile)
     started = time.perf_counter()
     # What is measured is how things are found, not what else is made of them.
@@ -70,6 +86,8 @@ async def measure(client: Umbriel, sample: Sample, profile: str, watcher: Watche
     for question in sample.questions:
         answers.append(await _ask(own, question, loaded))
         watcher.asked(1)
+    if afterwards is not None:
+        await afterwards(Asking(own, lambda question, channels: _ask(own, question, loaded, channels)))
     return Measured(
         name=sample.name,
         messages=sample.size,
@@ -143,9 +161,9 @@ async def _complete(client: Umbriel, loaded: _Loaded, messages: int, watcher: Wa
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _ask(client: Umbriel, question: Question, loaded: _Loaded) -> Answer:
+async def _ask(client: Umbriel, question: Question, loaded: _Loaded, channels: tuple[str, ...] = ()) -> Answer:
     started = time.perf_counter()
-    reply = await client.recall(question.text, limit=LIMIT, at_least=loaded.position)
+    reply = await client.recall(question.text, limit=LIMIT, at_least=loaded.position, channels=channels)
     seconds = time.perf_counter() - started
     found = (turn for one in _hits(reply.results) for turn in loaded.turns_of.get(one, ()))
     turns = distinct(found)

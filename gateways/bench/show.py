@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gateways.bench.ablation_show import ablation_table
 from gateways.bench.conversations import YieldReport
 from gateways.bench.extraction import ExtractionReport, Part
 from gateways.bench.metrics import NAMES
@@ -26,6 +27,8 @@ def show(report: Report) -> None:
     for level, metrics, groups in (("turns", NAMES, report.turns), ("sessions", _SESSION_METRICS, report.sessions)):
         if groups:
             console.print(_table(f"{report.benchmark} {level}, {report.file}, per cent", metrics, groups))
+    if report.ablation:
+        console.print(ablation_table(f"{report.benchmark} by channel, {report.file}, per cent", report.ablation))
     for line in _lines(report):
         console.print(line)
 

@@ -17,12 +17,15 @@ from gateways.cli.conversations import recall_conversation
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
+from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
+from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
+from gateways.cli.turns import turn
 from gateways.cli.writes import remember
 
 __all__ = ["app", "run"]
@@ -62,6 +65,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "subscribe": subscribe,
         "export": export,
     },
+    "Work": {"reflect": reflect, "reflections": reflections},
     "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
     "Maintain": {
         "settings": settings,
@@ -75,6 +79,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
+for _name, _group in {"note": note, "task": task, "turn": turn, "goal": goal}.items():
+    app.add_typer(_group, name=_name, rich_help_panel="Work")
 app.add_typer(principal, name="principal", rich_help_panel="Maintain")
 app.command(
     "bench",

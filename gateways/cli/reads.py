@@ -12,6 +12,7 @@ from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
 from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
+from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 
 __all__ = [
     "decision",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="fact, event, instruction or task.")]
+_UNGROUNDED = "The model named no result that this rests on."
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, any version of it.")]
 
 
@@ -37,7 +39,7 @@ async def recall(
     query: Annotated[str, typer.Argument(help="A question, in plain words.")],
     contact: Contact = "",
     kinds: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeat for several.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many results.")] = 10,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="At most so many results; 10.")] = None,
     token_budget: Annotated[int | None, typer.Option("--token-budget", help="At most so many tokens of text.")] = None,
     min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
     as_of: Annotated[str, typer.Option("--as-of", help="Answer as of this time.")] = "",
@@ -51,6 +53,9 @@ async def recall(
     since: Time = None,
     until: Time = None,
     reference_date: Time = None,
+    answer: Annotated[bool, typer.Option("--answer", help="Let a language model answer from the results.")] = False,
+    thinking: Annotated[str, typer.Option("--thinking", help="low, medium or high: how much it looks at.")] = "low",
+    length: Annotated[str, typer.Option("--length", help="short, medium or long: how much it says.")] = "medium",
 ) -> None:
     """Ask the memory a question; best answers first."""
     reply = await session.client.recall(
@@ -68,17 +73,30 @@ async def recall(
         since=since,
         until=until,
         reference_date=reference_date,
+        answer=answer,
+        thinking=cast("Thinking", thinking),
+        length=cast("Length", length),
     )
-    session.show(
-        reply,
-        lambda: output.write_text(fenced([*reply.suppressions, *reply.results])) if for_prompt else show_recall(reply),
-    )
+    session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
+
+
+def _fenced(reply: RecallReply) -> str:
+    """Return the results as a prompt shows them, after the answer with what it was made of."""
+    answer, results = reply.answer, [*reply.suppressions, *reply.results]
+    if answer is None or not answer.text:
+        return fenced(results)
+    made = " · ".join(("answer", f"by {answer.model}", *(f"from {one}" for one in answer.cited)))
+    return fenced(results, before=[f"[{made}] {answer.text}"])
 
 
 def show_recall(reply: RecallReply) -> None:
     """Print the results of a recall with what found them."""
     if reply.fallback:
         output.say(f"Answered locally: {reply.fallback}.")
+    if reply.analysis is not None:
+        _show_analysis(reply.analysis)
+    if reply.answer is not None:
+        _show_answer(reply.answer)
     if reply.suppressions:
         output.table("Do not speak of", ("text", "id"), [(one.text, one.id) for one in reply.suppressions])
     if not reply.results:
@@ -101,6 +119,25 @@ def show_results(title: str, results: Iterable[RecallResult]) -> None:
         for number, result in enumerate(results, start=1)
     ]
     output.table(title, ("#", "relevance", "kind", "when", "text", "found by", "id"), rows)
+
+
+def _show_analysis(analysis: QueryAnalysis) -> None:
+    if analysis.reason:
+        output.say(f"Asked in its own words only: {analysis.reason}.")
+        return
+    parts = {"keys": ", ".join(analysis.keys), "also": ", ".join(analysis.terms), "like": analysis.statement}
+    said = "; ".join(f"{name} {part}" for name, part in parts.items() if part) or "nothing beyond its words"
+    output.say(f"Looked for ({analysis.model}): {said.rstrip('.')}.")
+
+
+def _show_answer(answer: Synthesis) -> None:
+    if not answer.text:
+        output.say(f"No answer: {answer.reason}.")
+    else:
+        output.say(answer.text, "bold")
+        output.say(f"by {answer.model}, from {', '.join(answer.cited)}" if answer.grounded else _UNGROUNDED)
+    if answer.left_out:
+        output.say(f"Not read, or not whole, for the answer: {', '.join(answer.left_out)}.")
 
 
 def _said(result: RecallResult) -> str:

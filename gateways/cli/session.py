@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
@@ -15,7 +15,7 @@ import msgspec
 from gateways.cli import options, output
 from umbriel import InvalidInputError, Umbriel
 
-__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb"]
+__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb", "verb_after"]
 
 DEFAULT_PROFILE = "default"
 #: The person at this machine; principals of agents are never used by the command line unless named.
@@ -67,7 +67,30 @@ class Session(msgspec.Struct, frozen=True):
 
 def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callable[..., None]:
     """Make a command of an asynchronous function: its own parameters, then the options of every verb."""
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    return _command(function, parameters, lambda arguments: arguments)
+
+
+def verb_after(
+    prepare: Callable[P, dict[str, object]],
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """Make a command of an asynchronous function that gets what ``prepare`` makes of the command's own parameters.
+
+    That happens before any service is asked or started.
+    """
+    parameters = list(inspect.signature(prepare, eval_str=True).parameters.values())
+
+    def decorate(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        return _command(function, parameters, lambda arguments: prepare(**arguments))  # type: ignore[arg-type, call-arg]
+
+    return decorate
+
+
+def _command(
+    function: Callable[..., Awaitable[None]],
+    own: Sequence[inspect.Parameter],
+    prepare: Callable[[dict[str, object]], dict[str, object]],
+) -> Callable[..., None]:
 
     def command(
         *,
@@ -78,9 +101,11 @@ def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callab
         principal: str,
         **arguments: object,
     ) -> None:
+        prepared = prepare(arguments)
+
         async def work() -> None:
             async with await Target(data, nats, principal).connect(profile or DEFAULT_PROFILE) as client:
-                await function(Session(client, profile, json), **arguments)  # type: ignore[arg-type, call-arg]
+                await function(Session(client, profile, json), **prepared)
 
         _carry_out(work)
 

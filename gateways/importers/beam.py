@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from gateways.importers.conversation import BadValueError, Conversation, as_name, checked, split_long
@@ -21,7 +21,7 @@ def is_beam(value: object) -> bool:
     return isinstance(value, Mapping) and "batch_number" in value and isinstance(value.get("turns"), list)
 
 
-def read_batches(batches: Sequence[object]) -> Iterator[Conversation]:
+def read_batches(batches: Iterable[object]) -> Iterator[Conversation]:
     """Yield each batch as a session; messages keep their ids and are dated by the last anchor before them."""
     at: datetime | None = None
     for where, batch in enumerate(batches):

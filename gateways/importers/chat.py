@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
-from gateways.importers.conversation import BadValueError, Conversation, as_name, as_time, checked, split_long
+import msgspec
+
+from gateways.importers.blocks import Blocks, Output, is_step, read_blocks, read_output
+from gateways.importers.conversation import (
+    NO_TEXT,
+    BadValueError,
+    Conversation,
+    as_name,
+    as_time,
+    checked,
+    shape_of,
+)
+from gateways.importers.entries import Entry, gathered
 from umbriel import Message
 
 __all__ = ["is_conversation", "is_message", "read_document", "read_messages"]
@@ -29,7 +42,11 @@ def is_conversation(value: object) -> bool:
     """Return whether a JSON value looks like one conversation: an object or a list of messages."""
     if isinstance(value, Mapping):
         return isinstance(value.get("messages"), list)
-    return isinstance(value, list) and bool(value) and all(is_message(item) for item in value)
+    return (
+        isinstance(value, list)
+        and any(map(is_message, value))
+        and all(is_message(one) or is_step(one) for one in value)
+    )
 
 
 def read_document(items: Iterable[Item]) -> Iterator[Conversation]:
@@ -41,13 +58,13 @@ def read_document(items: Iterable[Item]) -> Iterator[Conversation]:
     for path, item in items:
         if is_conversation(item):
             yield from _conversation(path, item)
-        elif is_message(item):
+        elif is_message(item) or is_step(item):
             loose.append((path, item))
         else:
             raise BadValueError(
                 "neither a message nor a conversation",
                 expected='{"role": …, "content": …} or {"messages": […]}',
-                found=_shape(item),
+                found=shape_of(item),
                 path=path,
             )
     yield from read_messages(loose)
@@ -57,7 +74,7 @@ def read_messages(
     items: Iterable[Item], *, profile_hint: str = "", session: str = "", contact: str = ""
 ) -> Iterator[Conversation]:
     """Yield the conversations that loose messages form; what a message names itself goes before the defaults."""
-    groups: dict[tuple[str, str, str], list[Message | None]] = {}
+    groups: dict[tuple[str, str, str], list[Entry]] = {}
     for path, item in items:
         try:
             fields = _mapping(item)
@@ -66,19 +83,12 @@ def read_messages(
                 _first_name(fields, _SESSION_FIELDS) or session,
                 _first_name(fields, _CONTACT_FIELDS) or contact,
             )
-            groups.setdefault(key, []).append(_message(fields))
+            groups.setdefault(key, []).extend(_step(fields) if is_step(fields) else _entries(fields))
         except BadValueError as error:
             raise error.under(*path) from error
-    for (hint, named, who), found in groups.items():
-        messages = [message for message in found if message is not None]
-        if messages:
-            yield Conversation(
-                profile_hint=hint,
-                session=named,
-                contact=who,
-                messages=list(split_long(messages)),
-                skipped=len(found) - len(messages),
-            )
+    for (hint, named, who), entries in groups.items():
+        found = gathered(entries, session=named, channel="")
+        yield msgspec.structs.replace(found, profile_hint=hint, contact=who)
 
 
 def _conversation(path: tuple[int | str, ...], value: object) -> Iterator[Conversation]:
@@ -93,53 +103,54 @@ def _conversation(path: tuple[int | str, ...], value: object) -> Iterator[Conver
         yield from read_messages(((*path, index), item) for index, item in enumerate(value))
 
 
-def _message(fields: Mapping[str, object]) -> Message | None:
-    """Return the message, or None when it says nothing (a bare tool call, an empty text)."""
+def _entries(fields: Mapping[str, object]) -> Iterator[Entry]:
+    """Yield what tools answered, each as a message of its own, and then the message when it says anything."""
     role = fields.get("role")
     if not isinstance(role, str):
-        raise BadValueError("a message without a role", expected="role: user or assistant", found=_shape(role))
-    content = _text(fields.get("content"))
-    if not content.strip():
-        return None
-    return checked(
-        Message(
-            role=role,
-            content=content,
-            id=_first_name(fields, _ID_FIELDS),
-            at=as_time(_first(fields, _TIME_FIELDS)),
-            name=_first_name(fields, _NAME_FIELDS),
-            turn_id=_first_name(fields, ("turn_id",)),
-        )
+        raise BadValueError("a message without a role", expected="role: user or assistant", found=shape_of(role))
+    blocks = read_blocks(fields.get("content"))
+    at = as_time(_first(fields, _TIME_FIELDS))
+    for output in blocks.outputs:
+        yield _output(output, at)
+    if not blocks.text.strip():
+        if not blocks.outputs or blocks.left_out:
+            yield Entry(skipped=_silence(fields, blocks), left_out=blocks.left_out)
+        return
+    message = Message(
+        role=role,
+        content=blocks.text,
+        id=_first_name(fields, _ID_FIELDS),
+        at=at,
+        name=_first_name(fields, _NAME_FIELDS),
+        turn_id=_first_name(fields, ("turn_id",)),
     )
+    yield Entry(message=checked(message), left_out=blocks.left_out)
 
 
-def _text(content: object) -> str:
-    """Return a content as text: None is empty, the text parts of a list are joined by line breaks."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(filter(None, (_part(part) for part in content)))
-    raise BadValueError("content is not text", expected="text, null or a list of parts", found=_shape(content))
+def _step(fields: Mapping[str, object]) -> Iterator[Entry]:
+    """Yield what a tool answered, or why a step between messages is none: a call, a thought."""
+    kind = str(fields["type"])
+    if kind.endswith("_output"):
+        yield _output(read_output(fields), as_time(_first(fields, _TIME_FIELDS)))
+    else:
+        yield Entry(skipped=kind)
 
 
-def _part(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, Mapping):
-        raise BadValueError("a content part is not text", expected="text or an object", found=_shape(part))
-    text = part.get("text")
-    if text is None:  # a picture, a sound, a tool call
-        return ""
-    if not isinstance(text, str):
-        raise BadValueError("a content part is not text", expected="text", found=_shape(text))
-    return text
+def _output(output: Output, at: datetime | None) -> Entry:
+    if not output.text.strip():
+        return Entry(skipped=NO_TEXT)
+    return Entry(message=checked(Message(role="tool", content=output.text, id=output.id, at=at)))
+
+
+def _silence(fields: Mapping[str, object], blocks: Blocks) -> str:
+    """Return why a message says nothing."""
+    calls = fields.get("tool_calls") or fields.get("function_call") or "tool_use" in blocks.left_out
+    return "tool call" if calls else NO_TEXT
 
 
 def _mapping(item: object) -> Mapping[str, object]:
     if not isinstance(item, Mapping):
-        raise BadValueError("not a message", expected='{"role": …, "content": …}', found=_shape(item))
+        raise BadValueError("not a message", expected='{"role": …, "content": …}', found=shape_of(item))
     return item
 
 
@@ -149,9 +160,3 @@ def _first(fields: Mapping[str, object], names: Sequence[str]) -> object:
 
 def _first_name(fields: Mapping[str, object], names: Sequence[str]) -> str:
     return as_name(_first(fields, names), field=names[0])
-
-
-def _shape(value: object) -> str:
-    if isinstance(value, Mapping):
-        return f"an object with {', '.join(ascii(key) for key in list(value)[:6]) or 'nothing in it'}"
-    return "null" if value is None else f"{type(value).__name__} {ascii(value)[:40]}"

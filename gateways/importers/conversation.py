@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -13,10 +13,27 @@ from domain.ids import digest128
 from domain.text import check_name, check_text
 from umbriel import Message
 
-__all__ = ["MAX_MESSAGE_BYTES", "BadValueError", "Conversation", "as_name", "as_time", "checked", "split_long"]
+__all__ = [
+    "MAX_MESSAGE_BYTES",
+    "NO_TEXT",
+    "BadValueError",
+    "Conversation",
+    "as_name",
+    "as_time",
+    "checked",
+    "one_line",
+    "place_of",
+    "session_name",
+    "shape_of",
+    "split_long",
+]
 
 #: Most bytes of UTF-8 in one message; longer ones become linked parts.
 MAX_MESSAGE_BYTES = 32_768
+#: Why a message is skipped that says nothing.
+NO_TEXT = "without text"
+#: Most characters of a session's name.
+_SESSION_CHARS = 64
 #: Before a splitting point, this much of a part may be given up to end it at white space.
 _SLACK = 200
 #: Epoch numbers from here on are milliseconds (in seconds: the year 5138).
@@ -33,13 +50,19 @@ _ROLES = {
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation of a file. Empty ``session``: the service derives one; ``skipped`` messages had no text."""
+    """One conversation of a file. Empty ``session``: the service derives one.
+
+    ``skipped`` messages are not in it, ``left_out`` parts are missing from messages that are; both by reason.
+    A conversation of which nothing is left has no messages.
+    """
 
     messages: list[Message]
     profile_hint: str = ""
     session: str = ""
     contact: str = ""
-    skipped: int = 0
+    channel: str = ""
+    skipped: dict[str, int] = {}
+    left_out: dict[str, int] = {}
 
 
 class BadValueError(Exception):
@@ -95,6 +118,31 @@ def as_time(value: object) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         pass
     raise BadValueError("not a time", expected="ISO 8601 or an epoch number", found=ascii(value)[:60])
+
+
+def shape_of(value: object) -> str:
+    """Return what a JSON value looks like, in a few words of plain ASCII."""
+    if isinstance(value, Mapping):
+        return f"an object with {', '.join(ascii(key) for key in list(value)[:6]) or 'nothing in it'}"
+    return "null" if value is None else f"{type(value).__name__} {ascii(value)[:40]}"
+
+
+def place_of(path: Iterable[int | str], root: str = "") -> str:
+    """Return a path of keys and indexes as one writes it: ``conversations[3].mapping.x``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"{root}{''.join(steps)}".removeprefix(".")
+
+
+def session_name(*parts: str) -> str:
+    """Return a session's name from what tells it apart; a long one is cut and ends in a digest of the whole."""
+    name = " ".join(filter(None, map(one_line, parts)))
+    return name if len(name) <= _SESSION_CHARS else f"{name[: _SESSION_CHARS - 27]} {digest128(name)}"
+
+
+def one_line(name: str) -> str:
+    """Return a name without what is no character of a name: controls, marks of direction, lone surrogates."""
+    kept = "".join(one if one.isprintable() else " " if one.isspace() else "" for one in name)
+    return " ".join(kept.split())
 
 
 def split_long(messages: Iterable[Message], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Iterator[Message]:

@@ -19,10 +19,13 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
+from gateways.service.analyses import Analyses
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
+from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
@@ -112,6 +115,7 @@ class Core:
         positions: Positions,
         rebuilds: Rebuilds,
         refusals: PolicyRefusals,
+        turns: TurnStore,
         embedder_reaches: Reaches = "local",
         managed: ManagedClient | None = None,
     ) -> None:
@@ -126,6 +130,11 @@ class Core:
         self.positions = positions
         self.feeds = Feeds(events, positions, passed=reader.passed, cache_bytes=settings.feed_cache_bytes)
         self.rebuilds = rebuilds
+        #: what answers in words and analyses queries, as far as it is configured
+        self.models = Models((), ())
+        self.analyses = Analyses(settings.analysis)
+        #: answers being made
+        self.answering = 0
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
         #: what is done once a day, None where nothing is
@@ -133,6 +142,7 @@ class Core:
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         self.policy_refusals = refusals
+        self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches
         self.managed = managed
         #: why a class of a profile's content is not forwarded now

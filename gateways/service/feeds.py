@@ -30,9 +30,12 @@ from domain.events import (
     MemoryRestored,
     MessageForgotten,
     MessageRecorded,
+    NotesSet,
     ProfileCreated,
     RecallServed,
     SettingsChanged,
+    TaskCleared,
+    TaskSet,
 )
 from domain.grants import ALL
 from gateways.jetstream.log import Entry, Tail
@@ -283,6 +286,8 @@ def _about(event: Event) -> About | None:
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
+            return About("session", event.session)
+        case NotesSet() | TaskSet() | TaskCleared():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)

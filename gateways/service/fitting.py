@@ -9,10 +9,20 @@ import msgspec
 
 from umbriel.types import HistoryEvent, Memory, SourceLine, WhyReply
 
-__all__ = ["fitted"]
+__all__ = ["fitted", "how_many_fit"]
 
 #: characters that a text keeps, tried one after the other; what was said is cut before what was drawn from it
 _KEPT = (16_384, 4_096, 1_024, 256, 64)
+
+
+def how_many_fit(entries: Sequence[msgspec.Struct], limit: int) -> int:
+    """Return how many of the entries one reply of ``limit`` bytes carries, at least one."""
+    size = 0
+    for count, entry in enumerate(entries):
+        size += len(msgspec.json.encode(entry)) + 1
+        if size > limit:
+            return max(count, 1)
+    return len(entries)
 
 
 def fitted(reply: WhyReply, limit: int) -> WhyReply:

@@ -26,6 +26,7 @@ from domain.kinds import conversation_scope
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
 from gateways.service.sessions import check_session
+from gateways.service.turns import end_turns
 from gateways.service.validate import check_ingest
 from umbriel.types import IngestReply, IngestRequest, Message, MessageOutcome
 
@@ -56,6 +57,7 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     if request.contact:
         attached = await _attach_contact(core, caller, profile, session, request)
     outcomes = await _record(core, caller, profile, session, request)
+    await end_turns(core, profile, session, request.messages)
     position = max(attached, *(outcome.position for outcome in outcomes))
     if request.wait:
         async with core.profiles.use(profile) as opened:

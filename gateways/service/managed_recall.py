@@ -12,18 +12,21 @@ import msgspec
 from domain.errors import UmbrielError
 from domain.grants import Reach
 from domain.settings import ProfileSettings
-from gateways.managed import Candidate, ManagedClient
+from gateways.managed import Candidate, ManagedClient, RemoteRecall
 from gateways.service.context import Core
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
 from gateways.service.profiles import OpenProfile
-from gateways.service.recalling import fitting
+from gateways.service.recalling import RESULTS, fitting
 from projections.ledger import MemoryRecord
+from umbriel.answers import Synthesis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
 __all__ = ["managed_recall"]
 
 _CHANNEL = "managed"
+#: characters of an answer that are handed on
+_ANSWER_CHARS = 20_000
 _SUBJECTS: tuple[Literal["messages", "memories"], ...] = ("messages", "memories")
 
 
@@ -57,8 +60,8 @@ async def managed_recall(
     if behind:
         return "the managed memory has not got everything up to that position yet"
     try:
-        async with asyncio.timeout(core.settings.wait_seconds):
-            found = await client.recall(profile, request.query)
+        async with asyncio.timeout(core.settings.answering.seconds if request.answer else core.settings.wait_seconds):
+            found = await _ask(client, profile, request)
     except TimeoutError:
         return "the managed memory did not answer in time"
     except UmbrielError as error:
@@ -66,14 +69,38 @@ async def managed_recall(
     async with core.profiles.use(profile) as opened:
         position = core.applied(opened)
         results = await core.in_thread(lambda: _results(core, opened, client, reach, request, found.candidates))
-    shown = fitting(results[: request.limit], request, core.settings.limits)
+    shown = fitting(results[: request.limit or RESULTS], request, core.settings.limits)
     return RecallReply(
         results=shown,
         position=core.positions.show(position),
         truncated=len(shown) < len(results),
         channels={_CHANNEL: [one.id for one in shown]} if request.explain else {},
         provider=client.settings.name,
+        answer=_answer(client, request, found, shown),
     )
+
+
+async def _ask(client: ManagedClient, profile: str, request: RecallRequest) -> RemoteRecall:
+    if not request.answer:
+        return await client.recall(profile, request.query)
+    return await client.recall(
+        profile, request.query, thinking=request.thinking, length=request.length, reference=request.reference_date
+    )
+
+
+def _answer(
+    client: ManagedClient, request: RecallRequest, found: RemoteRecall, shown: list[RecallResult]
+) -> Synthesis | None:
+    """Return the service's own answer; None where it may rest on what this request does not see.
+
+    The service knows nothing of contacts, grants, or what was forgotten here: its words cannot be sorted as its results
+    are, so they count only where every one of those is among the results.
+    """
+    text = (found.answer or "").strip()
+    whole = len(shown) == len(found.candidates) and found.count <= len(shown)
+    if not (request.answer and shown and whole and text):
+        return None
+    return Synthesis(text=text[:_ANSWER_CHARS], cited=[one.id for one in shown], model=client.settings.name)
 
 
 def _behind(core: Core, opened: OpenProfile, client: ManagedClient, request: RecallRequest) -> bool:

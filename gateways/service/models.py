@@ -11,7 +11,7 @@ import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
 from domain.merging import Worder
-from domain.ports import Extractor, Judge
+from domain.ports import Analyst, Extractor, Judge, Synthesiser
 from domain.settings import DataFlow, Reaches
 
 __all__ = [
@@ -79,10 +79,7 @@ async def answered(name: str, answer: Awaitable[T], *, seconds: float) -> T:
 
 
 class Models:
-    """The implementations of each port in order of preference; the last one is local and always there.
-
-    Of worders there may be none: then the words of a memory stay what somebody said.
-    """
+    """The implementations of each port in order of preference; the last extractor and judge are local, always there."""
 
     def __init__(
         self,
@@ -90,11 +87,16 @@ class Models:
         judges: Sequence[Provided[Judge]],
         *,
         worders: Sequence[Provided[Worder]] = (),
+        synthesisers: Sequence[Provided[Synthesiser]] = (),
+        analysts: Sequence[Provided[Analyst]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
-        self._worders = worders
         self._judges = judges
+        #: of these there need be none
+        self.synthesisers = synthesisers
+        self.analysts = analysts
+        self.worders = worders
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:
@@ -111,7 +113,7 @@ class Models:
 
     def worder(self, profile: str, flow: DataFlow) -> Worder | None:
         """Return what words several of this profile's memories as one, None where nothing may."""
-        for one in self._worders:
+        for one in self.worders:
             if self._passes(one, profile, "memories", flow.memories):
                 return one.value
         return None

@@ -14,8 +14,9 @@ from domain.ids import check_profile, split_memory_id
 from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
+from gateways.service.analysing import Prepared, prepared
 from gateways.service.context import Caller, Core
-from gateways.service.fitting import fitted
+from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
@@ -25,6 +26,7 @@ from gateways.service.recalling import query_of, reply_of
 from gateways.service.served import HandedOut
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
+from projections.channels import Embed
 from projections.ledger import Ledger, MemoryRecord, Page
 from projections.off import OffView
 from projections.recall import RecallAnswer, RecallQuery
@@ -100,7 +102,7 @@ async def recall(
         )
         return reply
 
-    def shown(opened: OpenProfile, position: int, found: Found) -> RecallReply:
+    def shown(opened: OpenProfile, position: int, asked: Prepared, found: Found) -> RecallReply:
         reply = reply_of(
             found.answer,
             request,
@@ -108,13 +110,15 @@ async def recall(
             position=position,
             limits=core.settings.limits,
             off={**opened.views.off, **found.off},
+            analysis=asked.shown if request.explain or asked.missed else None,
         )
         return noted(reply, found.set_to, [one.id for one in reply.results if one.kind != "message"])
 
     async def ask(opened: OpenProfile) -> RecallReply | ProfileSettings:
+        asked = await prepared(core, opened, reach, query)
         position = core.applied(opened)
-        found = await core.in_thread(lambda: _search(core, opened, query))
-        return shown(opened, position, found) if isinstance(found, Found) else found
+        found = await core.in_thread(lambda: _search(core, opened, asked))
+        return shown(opened, position, asked, found) if isinstance(found, Found) else found
 
     empty = RecallReply(results=[], position=core.positions.show(core.reader.passed))
     if not request.contact and not reach.hears("") and set(request.kinds) == {"message"}:
@@ -129,9 +133,10 @@ async def recall(
         return noted(remote, set_to, _memories_of(remote))
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
+        asked = await prepared(core, opened, reach, query, fallback=True)
         position = core.applied(opened)
-        fallback = await core.in_thread(lambda: local_recall(core, opened, query, set_to))
-        return msgspec.structs.replace(shown(opened, position, fallback), fallback=remote)
+        fallback = await core.in_thread(lambda: local_recall(core, opened, asked.query, set_to, embed=asked.embed))
+        return msgspec.structs.replace(shown(opened, position, asked, fallback), fallback=remote)
 
 
 def _memories_of(reply: RecallReply) -> list[str]:
@@ -155,17 +160,25 @@ class _Unembedded(msgspec.Struct, frozen=True):
     vectors: OffView
 
 
-def _search(core: Core, opened: OpenProfile, query: RecallQuery) -> Found | ProfileSettings:
+def _search(core: Core, opened: OpenProfile, asked: Prepared) -> Found | ProfileSettings:
     """Ask the views under the profile's settings, which one turn in a thread reads as well.
 
     Only the settings come back where another provider is to be asked first.
     """
     set_to = opened.views.ledger.settings()
-    return set_to if set_to.provider.recall == "managed" else local_recall(core, opened, query, set_to)
+    if set_to.provider.recall == "managed":
+        return set_to
+    return local_recall(core, opened, asked.query, set_to, embed=asked.embed)
 
 
 def local_recall(
-    core: Core, opened: OpenProfile, query: RecallQuery, set_to: ProfileSettings, *, fill: int | None = None
+    core: Core,
+    opened: OpenProfile,
+    query: RecallQuery,
+    set_to: ProfileSettings,
+    *,
+    fill: int | None = None,
+    embed: Embed | None = None,
 ) -> Found:
     """Ask the views; without vectors where the query may not go to the embedder."""
     views = opened.views
@@ -174,7 +187,7 @@ def local_recall(
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
         msgspec.structs.replace(query, fill=set_to.recall.fill if fill is None else fill),
-        embed_query=core.embedder.embed_query,
+        embed_query=embed or core.embedder.embed_query,
         now=datetime.now(UTC),
         settings=recall_settings(set_to),
     )
@@ -216,7 +229,7 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
         now, position = datetime.now(UTC), core.applied(opened)
         page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now))
         entries = [show_memory(record, now, core.positions.show) for record in page.entries]
-        fits = _fitting(entries, core.settings.limits.reply_bytes)
+        fits = how_many_fit(entries, core.settings.limits.reply_bytes)
         if fits < len(entries):
             page = await core.in_thread(lambda: _page(opened, reach, request, fits, now))
             entries = [show_memory(record, now, core.positions.show) for record in page.entries]
@@ -241,16 +254,6 @@ def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, n
         now=now,
         within=reach.reads,
     )
-
-
-def _fitting(entries: Sequence[Memory], limit: int) -> int:
-    """Return how many of the entries one reply carries, at least one."""
-    size = 0
-    for count, entry in enumerate(entries):
-        size += len(msgspec.json.encode(entry)) + 1
-        if size > limit:
-            return max(count, 1)
-    return len(entries)
 
 
 async def history(core: Core, reach: Reach, profile: str, request: IdRequest) -> HistoryReply:

@@ -17,9 +17,13 @@ from gateways.service.positions import Positions
 from projections.analysis import query_terms
 from projections.ledger import LiveItem
 from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
+from umbriel.answers import QueryAnalysis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
+__all__ = ["RESULTS", "cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
+
+#: how many results there are at most, where a request does not say
+RESULTS = 10
 
 #: The channels that ask each index.
 _ASKS = {
@@ -46,7 +50,7 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         contact=request.contact,
         kinds=kinds,
         channels=frozenset(request.channels),
-        limit=request.limit,
+        limit=request.limit or RESULTS,
         min_score=request.min_score,
         within=reach.reads,
     )
@@ -66,6 +70,7 @@ def reply_of(
     position: int,
     limits: Limits,
     off: Mapping[str, str],
+    analysis: QueryAnalysis | None = None,
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     at = reference_of(request)
@@ -83,6 +88,7 @@ def reply_of(
         off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
         suppressions=[one for one in fits if one.id in told],
+        analysis=analysis,
     )
 
 

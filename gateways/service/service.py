@@ -12,6 +12,7 @@ from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
 from gateways.service import changes, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
+from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
@@ -21,6 +22,7 @@ from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
+from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import conversations
 from umbriel import grants as admin
@@ -115,7 +117,7 @@ async def _expire(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
-    return await reads.recall(service.core, service.handed_out, caller, profile, request)
+    return await recall_answered(service.core, service.handed_out, caller, profile, request)
 
 
 async def _recall_conversation(
@@ -182,6 +184,13 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     return await service.core.consolidate(profile, request)
 
 
+def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
+    async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
+        return await one.run(service.core, caller, profile, request)
+
+    return run
+
+
 async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
     raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
@@ -243,6 +252,7 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),

@@ -8,7 +8,7 @@ from domain.grants import Reach
 from gateways.service.aggregates import load
 from gateways.service.context import Core
 
-__all__ = ["check_session"]
+__all__ = ["check_session", "contact_of"]
 
 
 async def check_session(core: Core, reach: Reach, profile: str, session: str, contact: str) -> None:
@@ -19,14 +19,14 @@ async def check_session(core: Core, reach: Reach, profile: str, session: str, co
     """
     if reach.writes is None:
         return
-    found = await _contact_of(core, profile, session)
+    found = await contact_of(core, profile, session)
     if not reach.may_write(contact if found is None else found):
         raise RefusedError(
             "no grant to write to this session", expected="a new session, or one of a contact granted", found="another"
         )
 
 
-async def _contact_of(core: Core, profile: str, session: str) -> str | None:
+async def contact_of(core: Core, profile: str, session: str) -> str | None:
     """Return the contact a session is attached to, empty for none, None for a session without any event."""
     aggregate_id = await core.events.subject_id(profile, Conversation.CATEGORY, session)
     conversation = await load(core, Conversation, aggregate_id)

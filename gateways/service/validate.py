@@ -121,10 +121,11 @@ def _depth(value: object) -> int:
 
 
 def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
-    """Return the request, or raise InvalidInputError."""
+    """Return the request with its time in UTC, or raise InvalidInputError."""
     check_text(request.query, field="query", max_bytes=limits.query_bytes)
     _optional_name(request.contact, "contact", limits.contact_chars)
-    check_limit(request.limit, limits.recall_limit)
+    if request.limit is not None:
+        check_limit(request.limit, limits.recall_limit)
     if request.as_of:
         raise InvalidInputError("recall as of a time is not available yet", expected="no as_of", found=request.as_of)
     if request.token_budget is not None and request.token_budget < 1:

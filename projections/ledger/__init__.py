@@ -27,6 +27,7 @@ from projections.ledger.records import (
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.upkeep import PassRecord, Unused
 from projections.ledger.view import Ledger, model_of
+from projections.ledger.working import GoalEventRecord, GoalRecord, LearningRecord, NoteRecord, ReflectionRecord
 
 __all__ = [
     "AsOf",
@@ -36,17 +37,22 @@ __all__ = [
     "Counts",
     "ExtractionRecord",
     "Filler",
+    "GoalEventRecord",
+    "GoalRecord",
     "HistoryRecord",
     "IndexCounts",
     "KeyHit",
+    "LearningRecord",
     "Ledger",
     "Live",
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "NoteRecord",
     "Page",
     "PassRecord",
     "Pending",
+    "ReflectionRecord",
     "RefusalRecord",
     "ThinkingCounts",
     "UnreadSession",

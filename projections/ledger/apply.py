@@ -25,6 +25,7 @@ from domain.events import (
 from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_work import project_work
+from projections.ledger.apply_working import Working, project_working
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 
@@ -52,8 +53,16 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             _access_counted(db, event)
         case ExtractionCompleted() | ExtractionFailed() | UsageRecorded() | RefusalRecorded() | PassCompleted():
             project_work(db, envelope, event)
-        case _ if event.category() == "memory":
-            project_memory(db, envelope, event)
+        case _:
+            _project_other(db, envelope)
+
+
+def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
+    event = envelope.data
+    if isinstance(event, Working):
+        project_working(db, envelope, event)
+    elif event.category() == "memory":
+        project_memory(db, envelope, event)
 
 
 # -- what the indexes hold ----------------------------------------------------------------------

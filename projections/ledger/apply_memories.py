@@ -27,6 +27,7 @@ from domain.events import (
 )
 from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
+from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 from projections.ledger.segments import key_segments
@@ -168,6 +169,7 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
         (memory,),
     )
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
+    forget_learning(db, memory)
     db.execute("DELETE FROM suppressions WHERE memory = ?", (memory,))
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"

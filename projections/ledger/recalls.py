@@ -27,6 +27,10 @@ SELECT m.id FROM memories m
 WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AND {MATCHES}
 ORDER BY m.position DESC
 """
+_KEYS_IN_USE = f"""
+SELECT m.key, max(m.position) FROM memories m WHERE m.folded_key <> '' AND {MATCHES}
+GROUP BY m.folded_key ORDER BY 2 DESC LIMIT ?
+"""
 
 _LAST_USE = "max(m.recorded_at, coalesce(a.last_at, 0))"
 # The used lately and the used often: nothing else can score high (see `projections.filling`).
@@ -97,6 +101,11 @@ class RecallQueries:
         parameters = (rows.array(folded_keys), *matching(now, scopes, kinds))
         with self._store.read() as db:
             return [row[0] for row in db.execute(_KEYED, parameters)]
+
+    def keys_in_use(self, scopes: Sequence[str | None] | None, *, now: datetime, limit: int) -> list[str]:
+        """Return the keys of live memories in these scopes, None for all, each as last written, the newest first."""
+        with self._store.read() as db:
+            return [row[0] for row in db.execute(_KEYS_IN_USE, (*matching(now, scopes, None), limit))]
 
     def fillers(
         self, *, now: datetime, scopes: Sequence[str | None] | None = None, kinds: frozenset[str] | None = None

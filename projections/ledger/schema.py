@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -62,6 +62,7 @@ CREATE TABLE IF NOT EXISTS messages (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS messages_happened ON messages (coalesce(at, recorded_at)) WHERE forgotten = 0;
 CREATE INDEX IF NOT EXISTS messages_session ON messages (session, position);
+CREATE INDEX IF NOT EXISTS messages_turn ON messages (turn_id) WHERE turn_id <> '';
 CREATE INDEX IF NOT EXISTS messages_unread ON messages (session, position) WHERE extracted <> 1 AND forgotten = 0;
 
 CREATE TABLE IF NOT EXISTS memories (
@@ -181,6 +182,76 @@ CREATE TABLE IF NOT EXISTS refusals (
     last_at INTEGER NOT NULL,
     PRIMARY KEY (rule, subject, provider)
 ) STRICT, WITHOUT ROWID;
+
+-- What a conversation keeps for its next turn: an empty text is none.
+CREATE TABLE IF NOT EXISTS notes (
+    session TEXT PRIMARY KEY,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tasks (
+    session TEXT PRIMARY KEY,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS reflections (
+    position INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    folded_topic TEXT NOT NULL,
+    day TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS reflections_topic ON reflections (folded_topic, position);
+-- `whole` is 1 where the reflection's own text is what was learnt.
+CREATE TABLE IF NOT EXISTS learnings (
+    reflection INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    key TEXT NOT NULL,
+    memory TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    whole INTEGER NOT NULL,
+    PRIMARY KEY (reflection, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS learnings_memory ON learnings (memory);
+
+CREATE TABLE IF NOT EXISTS goals (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    due INTEGER,
+    state TEXT NOT NULL CHECK (state IN ('open', 'achieved', 'dropped', 'failed')),
+    fraction REAL,
+    set_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS goals_position ON goals (position);
+CREATE TABLE IF NOT EXISTS goal_events (
+    position INTEGER PRIMARY KEY,
+    goal TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    author_type TEXT NOT NULL,
+    text TEXT NOT NULL,
+    fraction REAL,
+    outcome TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS goal_events_goal ON goal_events (goal, position);
 
 -- When a version was live, with the expiry and confidence it had then. A restored version has several.
 CREATE TABLE IF NOT EXISTS intervals (

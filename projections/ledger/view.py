@@ -23,6 +23,7 @@ from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
+from projections.ledger.working import WorkingQueries
 from projections.outcome import Outcome
 
 __all__ = ["Ledger", "model_of"]
@@ -40,6 +41,7 @@ class Ledger(
     WorkQueries,
     ThinkingQueries,
     UpkeepQueries,
+    WorkingQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 

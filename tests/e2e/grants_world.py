@@ -61,6 +61,12 @@ async def _make(service: ServiceProcess) -> World:
             for number, key in enumerate(("colour", "gone", "gone by key")):
                 kept = await person.remember(f"{word} number {number} is green", key=key, contact=contact)
                 ids[f"{contact}-{number}"] = kept.memory.id
+        await person.set_context("s-bob", f"{BOB} wants short answers")
+        await person.set_task("s-bob", f"find {BOB} a harbour")
+        # The learning is for everybody, what was thought is not.
+        await person.reflect("talks", f"{BOB} was short today", learnings=["short answers work"])
+        for goal in ("aim", "aim to go on with", "aim to end"):
+            await person.set_goal(f"make {BOB} glad: {goal}", name=goal)
         shared = await person.remember(f"{EVERYBODY} the office is green", key="office")
         ids["shared"] = shared.memory.id
         said = await person.ingest([Message(role="user", content=f"I said {NOBODY} at the harbour")], session="s-none")

@@ -136,6 +136,23 @@ WRITES = [
     Attempt("forget", with_id("shared", preview=True), word="touched"),
     Attempt("forget", with_id("bob-message"), code="not_found"),
     Attempt("forget", with_id("none-message", preview=True), code="not_found", word="touched"),
+    Attempt("save_turn", fixed(session="s-bob", turn_id="t")),
+    Attempt("save_turn", fixed(session="s-bob", turn_id="t", contact="ann"), right=fixed(session="s-bob", turn_id="t")),
+    Attempt("save_turn", fixed(session="new-5", turn_id="t")),
+    Attempt("save_turn", fixed(session="new-5", turn_id="t", contact="bob")),
+    Attempt("resume_turn", fixed(session="s-bob")),
+    Attempt("resume_turn", fixed(session="s-none")),
+    Attempt("set_context", fixed(session="s-bob", notes="x")),
+    Attempt("set_context", fixed(session="s-bob", notes="x", contact="ann"), right=fixed(session="s-bob", notes=BOB)),
+    Attempt("set_context", fixed(session="new-6", notes="x")),
+    Attempt("set_context", fixed(session="s-none", notes="x", contact="ann"), right=fixed(session="s-none", notes="x")),
+    Attempt("set_task", fixed(session="s-bob", task="x"), right=fixed(session="s-bob", task=f"{BOB} again")),
+    Attempt("set_task", fixed(session="new-7", task="x", contact="bob")),
+    Attempt("clear_task", fixed(session="new-7")),
+    Attempt("reflect", fixed(topic="all", text="x")),
+    Attempt("set_goal", fixed(text="x")),
+    Attempt("progress_goal", fixed(goal="aim to go on with", fraction=0.5)),
+    Attempt("close_goal", fixed(goal="aim to end", note="x")),
     Attempt("rebuild", fixed()),
     Attempt("link_contact", fixed(contact="ann", to="bob"), right=fixed(contact="zed-1", to="zed-2")),
     Attempt("unlink_contact", fixed(contact="zed-1")),
@@ -143,10 +160,22 @@ WRITES = [
     Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
     Attempt("retry", fixed()),
 ]
+WORKING = [
+    Attempt("get_context", fixed(session="s-bob"), code="", word=BOB),
+    Attempt("get_task", fixed(session="s-bob"), code="", word=BOB),
+    Attempt("list_reflections", fixed(), word=BOB),
+    Attempt("list_goals", fixed(status="all"), word=BOB),
+    Attempt("feed", fixed(limit=1000, kinds=["conversation", "reflection", "goal"]), code="", word=BOB),
+]
 LESSER = [
     Attempt("ingest", fixed(messages=MESSAGE, session="new-4"), who="reader"),
     Attempt("remember", fixed(content="x is y", wait=True), who="reader"),
     Attempt("forget", with_id("ann-1"), who="reader"),
+    Attempt("save_turn", fixed(session="s-ann", turn_id="t"), who="reader"),
+    Attempt("resume_turn", fixed(session="s-ann"), who="reader"),
+    Attempt("set_context", fixed(session="s-ann", mode="clear"), who="reader"),
+    Attempt("reflect", fixed(topic="x", text="y"), who="reader"),
+    Attempt("set_goal", fixed(text="y"), who="reader"),
     Attempt("rebuild", fixed(), who="reader"),
     Attempt("rebuild", fixed(), who="writer"),
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
@@ -171,6 +200,19 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "save_turn": fixed(session="s", turn_id="t"),
+    "resume_turn": fixed(session="s"),
+    "set_context": fixed(session="s", notes="x"),
+    "get_context": fixed(session="s"),
+    "set_task": fixed(session="s", task="x"),
+    "get_task": fixed(session="s"),
+    "clear_task": fixed(session="s"),
+    "reflect": fixed(topic="x", text="y"),
+    "list_reflections": fixed(),
+    "set_goal": fixed(text="x", name="aim"),
+    "progress_goal": fixed(goal="aim", note="x"),
+    "close_goal": fixed(goal="aim"),
+    "list_goals": fixed(),
 }
 PROFILES = [
     Attempt(
@@ -179,7 +221,7 @@ PROFILES = [
     for verb, body in BODIES.items()
     for who in ("limited", "writer", "nobody")
 ]
-ATTEMPTS = [*READS, *WRITES, *LESSER, *PROFILES]
+ATTEMPTS = [*READS, *WRITES, *WORKING, *LESSER, *PROFILES]
 ADMINISTRATION = [
     Attempt("principal_add", fixed(name="mine", grants=[{"profile": "*", "access": "admin"}]), profile="_", control=""),
     Attempt("principal_list", fixed(), profile="_", control=""),
@@ -209,7 +251,7 @@ async def test_no_way_around_a_grant(world: World, service: ServiceProcess, atte
             error = json.loads(answer)
             assert error["expected"]
             assert error["found"]
-        kinds = ["message", "conversation", "memory", "profile"]
+        kinds = ["message", "conversation", "memory", "profile", "reflection", "goal"]
         assert (await person.feed(after=before, limit=1000, kinds=kinds)).events == []
     body = (attempt.right or attempt.body)(world)
     code, answer = await ask(world, attempt.control, attempt.verb, attempt.profile, body)

@@ -61,7 +61,7 @@ class Wordy(Thinkers):
 
     def __init__(self, worder: Wording, *, reaches: Reaches = "local") -> None:
         super().__init__()
-        self._worders = (Provided(worder, worder.name, reaches),)
+        self.worders = (Provided(worder, worder.name, reaches),)
 
 
 Here = World[Any]

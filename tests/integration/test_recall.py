@@ -84,20 +84,23 @@ def profile(tmp_path: Path) -> Iterator[Profile]:
 
 def test_nothing_in_nothing_out(profile: Profile) -> None:
     """An empty profile answers with nothing and does not even embed the query."""
+    asked = (
+        "key",
+        "vector",
+        "keyword",
+        "message_vector",
+        "message_keyword",
+        "message_window",
+        "message_neighbour",
+        "message_session",
+        "memory_source",
+    )
     assert profile.ask("anything") == RecallAnswer(
         results=[],
         position=0,
         truncated=False,
-        channels={
-            "key": [],
-            "vector": [],
-            "keyword": [],
-            "message_vector": [],
-            "message_keyword": [],
-            "message_window": [],
-            "message_neighbour": [],
-            "message_session": [],
-        },
+        channels={name: [] for name in asked},
+        weights={name: getattr(RecallSettings(), name).weight for name in asked},
     )
     assert profile.embedded == []
 

@@ -6,25 +6,40 @@ import msgspec
 import pytest
 
 from projections.recall import RecallSettings
+from projections.windows import WORDS
 from tests.integration.test_recall import Profile, profile
 
 __all__ = ["profile"]
 
 WINDOW = frozenset({"message_window"})
-WORDS = frozenset({"message_keyword"})
+KEYWORD = frozenset({"message_keyword"})
 
 
-def test_a_window_is_three_messages(profile: Profile) -> None:
-    """Words spread over neighbouring lines are found together, at the line between them first."""
-    profile.say("we talked about the boat")
-    middle = profile.say("it was nice")
-    profile.say("and about the harbour")
+def test_a_window_is_what_stands_around_a_message(profile: Profile) -> None:
+    """Words spread over neighbouring lines are found together, up to two lines to either side."""
+    start = profile.say("we talked about the boat")
+    profile.say("it was nice weather")
+    middle = profile.say("and calm")
+    profile.say("later it rained")
+    end = profile.say("that was about the harbour")
     far = profile.say("nothing else")
     profile.feed()
-    found = profile.ids("boat harbour", channels=WINDOW)
-    assert found[0] == middle
+    assert profile.ids("boat harbour", channels=WINDOW)[0] == middle
     assert far in profile.ids("harbour", channels=WINDOW)
-    assert far not in profile.ids("boat", channels=WINDOW)
+    assert end not in profile.ids("boat", channels=WINDOW)
+    assert start not in profile.ids("harbour", channels=WINDOW)
+
+
+def test_a_window_has_room_for_so_many_words(profile: Profile) -> None:
+    """A long line is heard by itself, and takes no place in the window of a short one."""
+    profile.say("the boat")
+    long = profile.say(" ".join(f"word{number}" for number in range(WORDS)))
+    short = profile.say("goodbye now")
+    profile.feed()
+    found = profile.ids("boat", channels=WINDOW)
+    assert long not in found
+    assert short not in found
+    assert profile.ids("word7", channels=WINDOW) == [long]
 
 
 def test_windows_end_with_the_session(profile: Profile) -> None:
@@ -69,19 +84,39 @@ def test_a_session_about_it_lifts_its_lines(profile: Profile) -> None:
     outside = profile.say("we saw a dog", session="something else")
     profile.say("one dog among far too many unrelated words that dilute whatever it says", session="third")
     profile.feed()
-    ids = profile.ids("dog kennel", channels=WORDS | {"message_session"})
+    ids = profile.ids("dog kennel", channels=KEYWORD | {"message_session"})
     assert ids.index(inside) < ids.index(outside)
-    without = profile.ids("dog kennel", channels=WORDS)
+    without = profile.ids("dog kennel", channels=KEYWORD)
     assert without.index(outside) < without.index(inside), "alone, the newer of equals comes first"
 
 
-def test_a_question_in_the_first_person_asks_for_ones_own_words(profile: Profile) -> None:
-    """The user's line comes before the assistant's equal one, and only when the question says I or my."""
+@pytest.mark.parametrize(
+    "question,first",
+    [
+        ("what colour is my boat", "user"),
+        ("what colour is the boat", "user"),
+        ("can you tell me what colour my boat is", "user"),
+        ("do you like the red boat", "newer"),
+        ("what colour did you suggest for my boat", "newer"),
+        ("the red boat you'd mentioned to me", "newer"),
+    ],
+)
+def test_a_question_asks_for_ones_own_words(profile: Profile, question: str, first: str) -> None:
+    """The user's line comes before the assistant's equal one, unless the question asks for what that one said."""
     mine = profile.say("the boat is red", role="user")
     theirs = profile.say("the boat is red", role="assistant")
     profile.feed()
-    assert profile.ids("what colour is my boat", channels=WORDS) == [mine, theirs]
-    assert profile.ids("what colour is the boat", channels=WORDS) == [theirs, mine]
+    expected = [mine, theirs] if first == "user" else [theirs, mine]
+    assert profile.ids(question, channels=KEYWORD) == expected
+
+
+def test_who_has_a_name_is_no_assistant(profile: Profile) -> None:
+    """Among people the role says nothing, unless the asker speaks of herself."""
+    ana = profile.say("I say the boat is red", role="user", name="Ana")
+    bea = profile.say("I say the boat is red", role="assistant", name="Bea")
+    profile.feed()
+    assert profile.ids("what colour is the boat", channels=KEYWORD) == [bea, ana]
+    assert profile.ids("what colour is my boat", channels=KEYWORD) == [ana, bea]
 
 
 def test_a_question_that_names_a_speaker(profile: Profile) -> None:
@@ -89,9 +124,9 @@ def test_a_question_that_names_a_speaker(profile: Profile) -> None:
     ana = profile.say("the boat is red", name="Ana")
     bea = profile.say("the boat is red", name="Bea", role="assistant")
     profile.feed()
-    assert profile.ids("what colour is Ana's boat", channels=WORDS)[0] == ana
-    assert profile.ids("what colour is the boat", channels=WORDS)[0] == bea
-    assert profile.ids("what colour is Zoe's boat", channels=WORDS)[0] == bea
+    assert profile.ids("what colour is Ana's boat", channels=KEYWORD)[0] == ana
+    assert profile.ids("what colour is the boat", channels=KEYWORD)[0] == bea
+    assert profile.ids("what colour is Zoe's boat", channels=KEYWORD)[0] == bea
 
 
 def test_evidence_around_messages_can_be_switched_off(profile: Profile) -> None:
@@ -102,4 +137,5 @@ def test_evidence_around_messages_can_be_switched_off(profile: Profile) -> None:
     answer = profile.ask("what colour is my boat", settings=RecallSettings.classic())
     assert [hit.item.id for hit in answer.results] == [theirs, mine]
     assert not {"message_window", "message_neighbour", "message_session"} & set(answer.channels)
-    assert msgspec.structs.asdict(RecallSettings.classic())["other_role"] == 1.0
+    factors = ("other_role", "other_speaker", "empty_line", "impersonal_line", "unfitting_line")
+    assert {msgspec.structs.asdict(RecallSettings.classic())[name] for name in factors} == {1.0}

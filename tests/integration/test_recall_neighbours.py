@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from projections.recall import RecallSettings
 from projections.recall_types import Channel
@@ -55,6 +56,26 @@ def test_a_fitting_memory_stays_above_a_message_with_fitting_neighbours(profile:
     memory = profile.state("blue sky", BLUE)
     profile.feed()
     assert profile.ids("blue sky")[0] == memory
+
+
+def test_a_question_is_heard_by_its_answer(profile: Profile) -> None:
+    """Of what stands around a line that only asks, the line after it gains most."""
+    before = profile.say("the day was long and warm", session="s1")
+    profile.say("which dog?", session="s1")
+    after = profile.say("the one called Luna here", session="s1")
+    profile.feed()
+    scores = {hit.item.id: hit.score for hit in profile.ask("dog", channels=ALONE).results}
+    assert scores[after] == pytest.approx(scores[before] * 0.8 * (2 - 0.3 * 10 / 120), rel=1e-6)
+
+
+def test_a_long_line_hears_little(profile: Profile) -> None:
+    """The more a line says by itself, the less it gains of what is beside it."""
+    long = profile.say("much else was said on that day " * 80)
+    profile.say("the dog barks")
+    short = profile.say("she is called Luna")
+    profile.feed()
+    scores = {hit.item.id: hit.score for hit in profile.ask("dog", channels=ALONE).results}
+    assert 0 < scores[long] < scores[short] / 2
 
 
 def test_neighbours_can_be_switched_off(profile: Profile) -> None:

@@ -10,7 +10,8 @@ from domain import errors as domain
 from gateways.cli import app, errors, output
 from gateways.cli.export import as_cloud_event
 from gateways.cli.ingest import by_profile
-from gateways.importers import Conversation
+from gateways.importers import Conversation, Imported
+from gateways.importers.imported import taken_stock
 from umbriel import FeedEvent, Message
 
 
@@ -19,9 +20,14 @@ def said(hint: str, session: str) -> Conversation:
     return Conversation(profile_hint=hint, session=session, messages=[Message(role="user", content="x")])
 
 
+def taken(conversations: list[Conversation]) -> Imported:
+    """Return conversations as a file that holds them is read."""
+    return taken_stock("test", lambda: iter(conversations))
+
+
 def test_each_conversation_goes_to_its_own_profile() -> None:
     """Without --profile the file's own names are the profiles."""
-    found = by_profile([said("a", "session_1"), said("b", "session_1"), said("", "s")], None)
+    found = by_profile(taken([said("a", "session_1"), said("b", "session_1"), said("", "s")]), None)
     assert {profile: [one.session for one in group] for profile, group in found.items()} == {
         "a": ["session_1"],
         "b": ["session_1"],
@@ -31,9 +37,9 @@ def test_each_conversation_goes_to_its_own_profile() -> None:
 
 def test_sessions_of_several_names_stay_apart_in_one_profile() -> None:
     """Into one given profile, equal session names of two conversations do not become one session."""
-    found = by_profile([said("a", "session_1"), said("b", "session_1")], "all")
+    found = by_profile(taken([said("a", "session_1"), said("b", "session_1")]), "all")
     assert [one.session for one in found["all"]] == ["a/session_1", "b/session_1"]
-    assert [one.session for one in by_profile([said("a", "session_1")], "all")["all"]] == ["session_1"]
+    assert [one.session for one in by_profile(taken([said("a", "session_1")]), "all")["all"]] == ["session_1"]
 
 
 def test_a_feed_event_becomes_a_cloud_event() -> None:

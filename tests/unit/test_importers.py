@@ -112,7 +112,11 @@ def test_content_may_be_null_or_parts(tmp_path: Path) -> None:
         {"role": "assistant", "content": "  "},
     ]
     assert read_conversations(write(tmp_path, document)) == [
-        Conversation(messages=[Message(role="user", content="See\nthis")], skipped=2)
+        Conversation(
+            messages=[Message(role="user", content="See\nthis")],
+            skipped={"without text": 2},
+            left_out={"image_url": 1},
+        )
     ]
 
 

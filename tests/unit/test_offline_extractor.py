@@ -127,6 +127,14 @@ def test_people_give_each_other_no_standing_instructions() -> None:
     assert read(*lines).items == ()
 
 
+def test_what_one_user_tells_another_is_no_instruction() -> None:
+    """Several users by name and nobody else are a chat among people; with an assistant in it, that one is told."""
+    told = [line(0, "Always answer in French.", name="Ana"), line(1, "I live in Lisbon.", name="Mel")]
+    assert [item.text for item in read(*told).items] == ["Mel lives in Lisbon."]
+    assert len(read(*told, line(2, "D'accord.", role="assistant")).items) == 2
+    assert len(read(told[0]).items) == 1
+
+
 def test_forty_repetitions_are_one_statement() -> None:
     """The same fact in other words has the same text and key, and cites every line that said it."""
     said = ["I live in Lisbon.", "I'm living in Lisbon now", "I am based in Lisbon, by the way!", "We moved to Lisbon."]

@@ -25,6 +25,18 @@ base_url = "{url}/two"
 model = "n"
 reaches = "own"
 """
+CHATS = """
+[[chat]]
+kind = "openai"
+base_url = "https://models.example/v1"
+small = "tiny"
+
+[[chat]]
+kind = "anthropic"
+base_url = "http://127.0.0.1:1"
+small = "house"
+large = "mansion"
+"""
 NEW, OLD = (
     Statement(id="n", text="Ana lives in Lisbon", kind="fact"),
     Statement(id="o", text="Ana is here", kind="fact"),
@@ -56,6 +68,18 @@ def test_without_a_file_nothing_is_called(tmp_path: Path) -> None:
     assert providers.models.extractor("p", flow).name == "offline"
     assert providers.models.judge("p", flow).rule == "heuristic"
     assert (providers.embedder, providers.managed) == (None, None)
+    assert (providers.models.synthesisers, providers.models.analysts) == ([], [])
+
+
+async def test_a_chat_reads_answers_and_analyses(tmp_path: Path) -> None:
+    """Each does, in order, and reaches as far in all three."""
+    providers = made(tmp_path, CHATS)
+    models = providers.models
+    for ports in (models.synthesisers, models.analysts):
+        assert [(one.name, one.reaches) for one in ports] == [("openai:tiny", "partner"), ("anthropic:house", "own")]
+    assert models.extractor("p", DataFlow(messages="partner")).name == "openai:tiny"
+    assert models.extractor("p", DataFlow()).name == "anthropic:house"
+    await providers.close()
 
 
 async def test_the_next_judge_answers_for_one_that_does_not(tmp_path: Path, server: ModelServer) -> None:

@@ -90,6 +90,19 @@ VERBS = [
     "principal_list",
     "principal_revoke",
     "principal_rotate",
+    "save_turn",
+    "resume_turn",
+    "set_context",
+    "get_context",
+    "set_task",
+    "get_task",
+    "clear_task",
+    "reflect",
+    "list_reflections",
+    "set_goal",
+    "progress_goal",
+    "close_goal",
+    "list_goals",
 ]
 
 

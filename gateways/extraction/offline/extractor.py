@@ -52,7 +52,7 @@ class OfflineExtractor:
     @property
     def name(self) -> str:
         """What is recorded with its items; changes whenever it finds something else in the same text."""
-        return "offline-1"
+        return "offline-2"
 
     async def extract(self, window: Window, known: Sequence[KnownKey], *, profile: str) -> Found:
         """Return what people said in the window's own lines; the last of several equal statements stands for all."""
@@ -62,7 +62,7 @@ class OfflineExtractor:
 
 def _read(window: Window, known: Sequence[KnownKey]) -> Found:
     topics = {fold_key(topic.key): topic for topic in known}
-    among_people = any(line.role == "assistant" and line.name for line in window.lines)
+    among_people = _among_people(window.lines)
     found: dict[tuple[str, str], Candidate] = {}
     for line in window.lines:
         for one in _items(line, topics, among_people=among_people):
@@ -71,6 +71,12 @@ def _read(window: Window, known: Sequence[KnownKey]) -> Found:
             lines = {*one.lines, *(before.lines if before is not None else ())}
             found[same] = msgspec.structs.replace(one, lines=tuple(sorted(lines)))
     return Found(items=tuple(found.values()))
+
+
+def _among_people(lines: Sequence[Line]) -> bool:
+    """Whether people speak with each other: the other side has a name, or there is none and several users have."""
+    others = [line.name for line in lines if line.role == "assistant"]
+    return any(others) if others else len({line.name for line in lines if line.role == "user" and line.name}) > 1
 
 
 def _items(line: Line, topics: Mapping[str, KnownKey], *, among_people: bool) -> Iterator[Candidate]:

@@ -26,13 +26,19 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 _TOOL = "answer"
 _FORMS: tuple[_Form, ...] = ("tool", "output", "words")
 _NO_FORM = re.compile(r"tool_choice|thinking|tools|input_schema|output_config|output_format|schema", re.IGNORECASE)
+#: how a server says that it knows nothing of effort: in one form only, ``output_config`` holds something else as well
+_NO_EFFORT: dict[_Form, re.Pattern[str]] = {
+    "tool": re.compile(r"effort|output_config", re.IGNORECASE),
+    "output": re.compile(r"effort", re.IGNORECASE),
+    "words": re.compile(r"effort|output_config", re.IGNORECASE),
+}
 _MISUNDERSTOOD = 400
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 _CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class AnthropicChat(HTTPChat):
-    """Talks to ``base_url`` with a key; remembers in which form a shape can be asked for."""
+    """Talks to ``base_url`` with a key; remembers in which form a shape can be asked for, and whether effort can."""
 
     provider = "anthropic"
 
@@ -58,6 +64,7 @@ class AnthropicChat(HTTPChat):
             ),
         )
         self._form: _Form = _FORMS[0]
+        self._effort = True
 
     async def close(self) -> None:
         """Close the connections."""
@@ -65,18 +72,21 @@ class AnthropicChat(HTTPChat):
 
     async def _send(self, call: Call) -> Said:
         while True:
-            form = self._form
+            form, effort = self._form, call.effort if self._effort else ""
             try:
-                return _said(await self._post(call, form))
+                return _said(await self._post(call, form, effort))
             except anthropic.APIStatusError as error:
                 failure = of_status(self.provider, error.status_code, error.body)
-                if not (form != _FORMS[-1] and isinstance(failure, MismatchError) and _unfit(error)):
+                if effort and isinstance(failure, MismatchError) and _unfit(error, _NO_EFFORT[form]):
+                    self._effort = False
+                elif form != _FORMS[-1] and isinstance(failure, MismatchError) and _unfit(error, _NO_FORM):
+                    self._form = _FORMS[_FORMS.index(form) + 1]
+                else:
                     raise failure from error
-                self._form = _FORMS[_FORMS.index(form) + 1]
             except anthropic.APIConnectionError as error:
                 raise UnavailableError(f"{self.provider} cannot be reached", found=type(error).__name__) from error
 
-    async def _post(self, call: Call, form: _Form) -> dict[str, Any]:
+    async def _post(self, call: Call, form: _Form, effort: str) -> dict[str, Any]:
         system = call.system or "Answer."
         answer = await self._client.messages.with_raw_response.create(
             model=call.model,
@@ -84,7 +94,7 @@ class AnthropicChat(HTTPChat):
             messages=[_message(turn) for turn in call.turns],
             max_tokens=call.max_tokens,
             extra_headers=call.headers,
-            extra_body=_asked(call, form),
+            extra_body=_asked(call, form, effort),
         )
         return read_body(self.provider, answer.http_response.content)
 
@@ -95,18 +105,20 @@ def _message(turn: Turn) -> MessageParam:
     return {"role": "assistant", "content": turn.text}
 
 
-def _unfit(error: anthropic.APIStatusError) -> bool:
-    """Whether it is the form of the call that was refused."""
-    return error.status_code == _MISUNDERSTOOD and _NO_FORM.search(says(error.body)) is not None
+def _unfit(error: anthropic.APIStatusError, what: re.Pattern[str]) -> bool:
+    """Whether it is this of the call that was refused."""
+    return error.status_code == _MISUNDERSTOOD and what.search(says(error.body)) is not None
 
 
-def _asked(call: Call, form: _Form) -> dict[str, Any]:
+def _asked(call: Call, form: _Form, effort: str) -> dict[str, Any]:
+    output: dict[str, Any] = {"effort": effort} if effort else {}
+    asked: dict[str, Any] = {}
     if form == "tool":
         tool = {"name": _TOOL, "description": "Give the answer.", "input_schema": call.schema.schema}
-        return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
-    if form == "output":
-        return {"output_config": {"format": {"type": "json_schema", "schema": call.schema.schema}}}
-    return {}
+        asked = {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
+    elif form == "output":
+        output["format"] = {"type": "json_schema", "schema": call.schema.schema}
+    return asked | ({"output_config": output} if output else {})
 
 
 def _said(body: dict[str, Any]) -> Said:

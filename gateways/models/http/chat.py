@@ -39,6 +39,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     schema: Schema
     max_tokens: int
     headers: dict[str, str]
+    effort: str = ""
 
     def text(self) -> str:
         """Return everything that is sent, to be estimated."""
@@ -100,6 +101,7 @@ class HTTPChat(ABC):
             schema=schema_of(shape),
             max_tokens=ask.max_tokens,
             headers=affinity(ask.profile),
+            effort=ask.effort,
         )
         said, tokens = await self._ask(ask, call)
         try:

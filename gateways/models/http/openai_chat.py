@@ -19,6 +19,7 @@ __all__ = ["OPENAI_URL", "OpenAIChat"]
 OPENAI_URL = "https://api.openai.com/v1"
 _FORMATS = ("json_schema", "json_object", "none")
 _NO_FORMAT = re.compile(r"response_format|json_schema|json_object|structured output|grammar|schema", re.IGNORECASE)
+_NO_EFFORT = re.compile(r"reasoning_effort|reasoning\.effort", re.IGNORECASE)
 _OTHER_LIMIT = re.compile(r"max_completion_tokens", re.IGNORECASE)
 
 
@@ -27,12 +28,14 @@ class _Dialect(msgspec.Struct, frozen=True):
 
     format: Literal["json_schema", "json_object", "none"] = "json_schema"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    effort: bool = True
 
 
 class OpenAIChat(HTTPChat):
     """Talks to ``base_url``. Without a key no Authorization header is sent.
 
-    A server that does not take a JSON Schema is asked for a JSON object, then for text, and the instance remembers.
+    A server that does not take a JSON Schema is asked for a JSON object, then for text, one that does not know of
+    effort without it, and the instance remembers.
     """
 
     provider = "openai"
@@ -90,7 +93,7 @@ class OpenAIChat(HTTPChat):
                 *({"role": turn.role, "content": turn.text} for turn in call.turns),  # type: ignore[list-item]
             ],
             extra_headers={**self._headers, **call.headers},
-            extra_body={dialect.limit: call.max_tokens, **_format(call, dialect)},
+            extra_body={dialect.limit: call.max_tokens, **_format(call, dialect), **_effort(call, dialect)},
         )
         return read_body(self.provider, answer.http_response.content)
 
@@ -110,11 +113,17 @@ def _format(call: Call, dialect: _Dialect) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
+def _effort(call: Call, dialect: _Dialect) -> dict[str, Any]:
+    return {"reasoning_effort": call.effort} if call.effort and dialect.effort else {}
+
+
 def _other(dialect: _Dialect, error: openai.APIStatusError) -> _Dialect | None:
     """Return what to try where a server does not understand the call, None where that is not the trouble."""
     if error.status_code not in {400, 422}:
         return None
     words = says(error.body)
+    if dialect.effort and _NO_EFFORT.search(words):
+        return msgspec.structs.replace(dialect, effort=False)
     if dialect.limit == "max_tokens" and _OTHER_LIMIT.search(words):
         return msgspec.structs.replace(dialect, limit="max_completion_tokens")
     if dialect.format != "none" and _NO_FORMAT.search(words):

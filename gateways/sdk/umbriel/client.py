@@ -14,14 +14,20 @@ from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
 from umbriel._conversations import ConversationVerbs
+from umbriel._goals import GoalVerbs
+from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
+from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
+from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
 
 _READ = 30.0
+#: longer than the service lets a model take for an answer
+_ANSWER = 90.0
 _WRITE = 60.0
 _REBUILD = 3600.0
 _POLL = 20.0
@@ -30,7 +36,7 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
+class Umbriel(ChangeVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb
@@ -187,7 +193,7 @@ class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs, Upkeep
         *,
         contact: str = "",
         kinds: Iterable[str] = (),
-        limit: int = 10,
+        limit: int | None = None,
         token_budget: int | None = None,
         min_score: float = 0.0,
         as_of: str = "",
@@ -198,12 +204,17 @@ class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs, Upkeep
         since: datetime | None = None,
         until: datetime | None = None,
         reference_date: datetime | None = None,
-        timeout: float = _READ,
+        answer: bool = False,
+        thinking: Thinking = "low",
+        length: Length = "medium",
+        timeout: float | None = None,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
 
         ``at_least`` is a position from an earlier reply that the answer must have reached. ``since`` and ``until``
-        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from.
+        leave out what did not happen between them; ``reference_date`` is what "last week" is counted from. With
+        ``answer`` a language model of the service answers from the results as well: ``thinking`` is how many it looks
+        at and how hard it thinks, ``length`` how much it says.
         """
         request = wire.RecallRequest(
             query=query,
@@ -219,8 +230,12 @@ class Umbriel(ChangeVerbs, ConversationVerbs, AdminVerbs, PrincipalVerbs, Upkeep
             explain=explain,
             since=since,
             until=until,
+            answer=answer,
+            thinking=thinking,
+            length=length,
             reference_date=reference_date,
         )
+        timeout = timeout or (_ANSWER if answer else _READ)
         return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
 
     async def get(

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 
 __all__ = ["ChannelHit", "RecallReply", "RecallRequest", "RecallResult", "Visibility"]
 
@@ -17,12 +18,15 @@ class RecallRequest(Request, frozen=True):
 
     What did not happen from ``since`` up to before ``until`` is left out. ``reference_date`` is the time that words
     such as "last week" are counted from, in its own zone; the present when None.
+
+    With ``answer`` a language model answers from the results. ``limit`` is 10 where it is not given, and with
+    ``answer`` what ``thinking`` looks at.
     """
 
     query: str
     contact: str = ""
     kinds: list[str] = []
-    limit: int = 10
+    limit: int | None = None
     token_budget: int | None = None
     min_score: float = 0.0
     as_of: str = ""
@@ -33,6 +37,9 @@ class RecallRequest(Request, frozen=True):
     since: datetime | None = None
     until: datetime | None = None
     reference_date: datetime | None = None
+    answer: bool = False
+    thinking: Thinking = "low"
+    length: Length = "medium"
 
 
 class ChannelHit(Reply, frozen=True):
@@ -96,3 +103,7 @@ class RecallReply(Reply, frozen=True):
     fallback: str = ""
     facts: list[str] = []
     suppressions: list[RecallResult] = []
+    #: what a language model made of the results, where that was asked for
+    answer: Synthesis | None = None
+    #: with ``explain``, and where the model that is configured did not answer
+    analysis: QueryAnalysis | None = None
