@@ -98,13 +98,18 @@ class _Near:
 
     def _same(self, at: int, taken: set[int]) -> list[int]:
         """Return what says the same as the anchor by rule, and is near to one of those that do."""
-        same = [one for one in self._left(at, taken) if self._relation(at, one) == "same"]
         members: list[int] = []
-        while more := [
-            one for one in same if one not in members and any(self._near(one, other) for other in (at, *members))
-        ]:
-            members += more
-        return [one for one in same if one in members and all(self._relation(one, m) == "same" for m in members)]
+        left = self._left(at, taken)
+        # What is near is known; what says the same is worked out for that only.
+        while (one := next((one for one in left if self._joins(one, (at, *members))), None)) is not None:
+            members.append(one)
+            left.remove(one)
+        return members
+
+    def _joins(self, one: int, cluster: Sequence[int]) -> bool:
+        return any(self._near(one, other) for other in cluster) and all(
+            self._relation(one, other) == "same" for other in cluster
+        )
 
     def _alike(self, at: int, taken: set[int]) -> list[int]:
         """Return what is near the anchor and near each other, so that no chain joins what is far apart."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -105,6 +106,7 @@ class Sameness:
         return ""
 
 
+@lru_cache(maxsize=64)  # those of one scope: each is held against several, and none is kept for long
 def _read(text: str) -> _Read:
     plain = unicodedata.normalize("NFKC", text)
     found = [match.group() for match in _WORD.finditer(plain)]
