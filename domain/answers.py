@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Analysis", "Entry", "Length", "Prose", "Thinking"]
+__all__ = ["Analysis", "Entry", "Length", "Prose", "Summary", "Thinking"]
 
 #: How much is looked at, and how long a model may think about it.
 Thinking = Literal["low", "medium", "high"]
@@ -55,3 +55,10 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     terms: tuple[str, ...] = ()
     statement: str = ""
     model: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands for a stretch of conversation, and what wrote it; empty where there is nothing to say."""
+
+    text: str
+    model: str

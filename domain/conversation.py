@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Literal
 
 from domain.errors import InvalidInputError
-from domain.events import ContactSet, NotesSet, TaskCleared, TaskSet
+from domain.events import (
+    ContactSet,
+    ConversationDeleted,
+    ConversationEnded,
+    NotesSet,
+    OverlayAdded,
+    SummaryRewritten,
+    TaskCleared,
+    TaskSet,
+)
 from domain.kernel import Aggregate, Context
 from domain.kinds import conversation_scope
 
@@ -28,6 +37,9 @@ class Conversation(Aggregate):
         self.notes = ""
         self.task = ""
         self._requests: set[str] = set()
+        #: the overlay that stands for a message, by message
+        self._covered: dict[str, str] = {}
+        self._summary_of = ""
 
     def set_contact(self, session: str, contact: str, channel: str, context: Context) -> bool:
         """Attach the conversation to a contact; False when it is attached to it already."""
@@ -79,9 +91,50 @@ class Conversation(Aggregate):
         self.emit(TaskCleared(session=session, request_id=request_id), context, key_scope=conversation_scope(session))
         return True
 
+    def add_overlay(self, event: OverlayAdded, context: Context) -> bool:
+        """Let a summary stand for a range; False where one stands for a part of it that is not replaced."""
+        standing = {self._covered.get(message, "") for message in event.messages} - {"", *event.replaces}
+        if standing or not event.messages:
+            return False
+        self.emit(event, context, key_scope=conversation_scope(event.session))
+        return True
+
+    def rewrite_summary(self, event: SummaryRewritten, context: Context) -> bool:
+        """Write the summary of everything anew; False when it is as it was."""
+        if event.summary == self._summary_of:
+            return False
+        self.emit(event, context, key_scope=conversation_scope(event.session))
+        return True
+
+    def on_overlay_added(self, event: OverlayAdded) -> None:
+        """Take over what stands for which message."""
+        gone = set(event.replaces)
+        self._covered = {message: overlay for message, overlay in self._covered.items() if overlay not in gone}
+        self._covered.update(dict.fromkeys(event.messages, event.overlay))
+
+    def on_summary_rewritten(self, event: SummaryRewritten) -> None:
+        """Take over the summary."""
+        self._summary_of = event.summary
+
     def on_contact_set(self, event: ContactSet) -> None:
         """Take over the contact, and the channel if one is named."""
         self.contact, self.channel = event.contact, event.channel or self.channel
+
+    def end(self, session: str, context: Context) -> None:
+        """Say that the conversation is over, for now: its tasks end."""
+        self.emit(ConversationEnded(session=session), context, key_scope=conversation_scope(session))
+
+    def delete(self, session: str, context: Context, *, said: bool) -> None:
+        """Say that all of it until now is to be forgotten; nothing where nothing was ``said``, noted or begun."""
+        if said or self.notes or self.task:
+            self.emit(ConversationDeleted(session=session), context, key_scope=conversation_scope(session))
+
+    def on_ended(self, event: ConversationEnded) -> None:
+        """Its tasks are memories, with events of their own."""
+
+    def on_deleted(self, event: ConversationDeleted) -> None:  # noqa: ARG002 -- every event has a handler
+        """Whom it is attached to stays: an id of a deleted session must not become somebody else's."""
+        self.notes, self.task = "", ""
 
     def on_notes_set(self, event: NotesSet) -> None:
         """Take over the notes."""

@@ -154,7 +154,7 @@ def fitted(
     if _contiguous(lines) and sum(part.tokens for part in whole) <= budget:
         return History(tuple(whole), sum(part.tokens for part in whole))
     shares = shares_of(budget, limits)
-    tail = _tail(lines[_start_of_run(lines) :], shares.tail)
+    tail = _clear_of(overlays, _tail(lines[_start_of_run(lines) :], shares.tail))
     begun = [line for line in first[: limits.head_messages] if not tail or line.index < _first(tail)]
     head = _head(begun, shares.head)
     gap = Range(_last(head) + 1 if head else 0, _first(tail) - 1 if tail else _last(whole))
@@ -204,6 +204,17 @@ def _tail(lines: Sequence[Line], share: int) -> list[Part]:
     return parts[::-1]
 
 
+def _clear_of(overlays: Sequence[Overlay], tail: list[Part]) -> list[Part]:
+    """Return the tail from behind an overlay that it reaches into: nothing is shown both ways.
+
+    An overlay that the tail holds as a whole is not shown at all.
+    """
+    begin = _first(tail) if tail else 0
+    last = max((one.range.last for one in overlays if one.range.first < begin <= one.range.last), default=-1)
+    clear = [part for part in tail if part.range is not None and part.range.first > last]
+    return clear or tail
+
+
 def _head(lines: Sequence[Line], share: int) -> list[Part]:
     """Return the first messages, each cut to an even part of what is left where they do not fit; none is dropped."""
     parts: list[Part] = []
@@ -221,7 +232,7 @@ def _middle(
     gap: Range, overlays: Sequence[Overlay], share: int, summary: str
 ) -> tuple[list[Part], tuple[Overlay, ...]]:
     """Return the overlays of a gap in order: all, or the newest that fit behind the summary of everything."""
-    inside = [one for one in overlays if one.range.last >= gap.first and one.range.first <= gap.last]
+    inside = [one for one in overlays if one.range.first >= gap.first and one.range.last <= gap.last]
     tokens = sum(estimated_tokens(one.summary) for one in inside)
     needed = gap.count > 0 and (tokens > share or bool(_gaps(gap, [one.range for one in inside])))
     room = share - tokens if tokens <= share else share // 2

@@ -40,7 +40,8 @@ CONFIDENCE: dict[str, float] = {
     "pre-compaction": 0.6,
     "reflection": 0.85,
     "consolidation": 0.85,
-    "copy": 0.5,
+    # the most that a copy has; never more than its original
+    "copy": 0.9,
 }
 
 

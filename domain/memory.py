@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from domain.copying import CopyState
 from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
@@ -26,6 +27,7 @@ from domain.events import (
 from domain.ids import memory_id
 from domain.indexing import memory_key_scope
 from domain.kernel import Context
+from domain.resting import affirm
 from domain.text import fold_content, skeleton
 from domain.upkeep import Kept
 from domain.version import Remembered, Status, Version
@@ -33,7 +35,7 @@ from domain.version import Remembered, Status, Version
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
 
-class Memory(Kept):
+class Memory(CopyState, Kept):
     """All versions at one address.
 
     At most one has the status ``live``, expired or not: one that has expired is superseded by the next one
@@ -70,9 +72,10 @@ class Memory(Kept):
         self._check_rejected(draft, context, rejected=rejected)
         if not person and (gone := self._ended_on(draft.sources)):
             return Remembered(gone, "blocked")
-        standing = self._standing()
-        if standing is not None and standing.live_at(context.now):
+        if (standing := self._standing()) is not None and standing.live_at(context.now):
             if standing.says(draft):
+                if draft.source == "explicit":
+                    affirm(self, standing, context)
                 return Remembered(standing.written.memory, "duplicate")
             if standing.author_type == "person" and not person:
                 return self._note_contradiction(standing, draft, context)
@@ -145,7 +148,9 @@ class Memory(Kept):
     def _note_contradiction(self, live: Version, draft: MemoryRemembered, context: Context) -> Remembered:
         memory = live.written.memory
         if (memory, draft.folded) not in self._noted:
-            event = ContradictionNoted(memory=memory, other="", text=draft.text, request_id=draft.request_id)
+            event = ContradictionNoted(
+                memory=memory, other="", text=draft.text, request_id=draft.request_id, sources=draft.sources
+            )
             self.emit(event, context, key_scope=memory_key_scope(live.written))
         return Remembered(memory, "noted")
 
@@ -372,7 +377,12 @@ class Memory(Kept):
         self.find(event.memory).pinned = False
 
     def on_revised(self, event: MemoryRevised) -> None:
-        """Metadata is the ledger's; nothing is decided by it."""
+        """Note what it rests on no more, and who states it besides; metadata is the ledger's."""
+        version = self.find(event.memory)
+        version.lost |= set(event.lost)
+        version.affirmed |= event.affirmed
+        if event.affirmed and self.author.type == "person":
+            version.author_type = "person"
 
     def on_judged(self, event: MemoryJudged) -> None:
         """Note that it was done; what follows from it has events of its own."""

@@ -13,9 +13,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from domain.answers import Analysis, Entry, Length, Prose, Thinking
+from domain.answers import Analysis, Entry, Length, Prose, Summary, Thinking
 from domain.kinds import Kind
-from domain.transcript import Found, KnownKey, Window
+from domain.transcript import Found, KnownKey, Line, Window
 
 __all__ = [
     "Analyst",
@@ -28,6 +28,7 @@ __all__ = [
     "Judge",
     "Opinion",
     "Statement",
+    "Summariser",
     "Synthesiser",
     "Tokens",
 ]
@@ -191,3 +192,17 @@ class Analyst(Protocol):
 
     async def analyse(self, query: str, known: Sequence[str], *, profile: str) -> Analysis:
         """Return an analysis whose keys are among the ``known`` ones, and whose terms and statement are short."""
+
+
+class Summariser(Protocol):
+    """Makes a summary stand for a stretch of conversation."""
+
+    @property
+    def name(self) -> str:
+        """What is recorded with its summaries until one names its model."""
+
+    async def summarise(self, lines: Sequence[Line], *, earlier: str, tokens: int, profile: str) -> Summary:
+        """Return a summary of the lines, and of what was summarised ``earlier`` where that is given.
+
+        About ``tokens`` long by our estimate; the caller cuts what is longer.
+        """

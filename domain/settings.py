@@ -24,7 +24,9 @@ __all__ = [
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
+    "RetentionPreferences",
     "Settings",
+    "TaskPreferences",
     "ThinkingRoom",
     "TurnLimits",
     "VerifierLimits",
@@ -138,6 +140,17 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     #: messages that one overlay stands for
     overlay_from: int = 3
     overlay_to: int = 60
+    #: tokens of an overlay: a part of what it stands for, within bounds; and of the summary of all
+    overlay_part: float = 0.12
+    overlay_least: int = 60
+    overlay_most: int = 400
+    summary_tokens: int = 600
+    #: memories that a look over a stretch may add before its words are out of sight
+    flushed: int = 10
+    #: seconds that one summary may take a model
+    seconds: float = 120.0
+    #: part of a context's budget for what is not history: notes, task, resumed work, memories
+    aside_share: float = 0.4
 
 
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,9 +247,10 @@ class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExtractionPreferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a profile's conversations are read for memories."""
+    """Whether a profile's conversations are read for memories, and once more before their words are out of sight."""
 
     enabled: bool = True
+    before_compaction: bool = True
 
 
 class VerifierPreferences(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,6 +301,20 @@ class ProviderPreferences(msgspec.Struct, frozen=True, kw_only=True):
     recall: Literal["local", "managed"] = "local"
 
 
+class TaskPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """How long tasks of a session live that have no end of their own and whose session does not end, in days."""
+
+    #: 0: until something else ends them
+    ttl_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = 30
+
+
+class RetentionPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many days messages and memories are shown no more; the log keeps them."""
+
+    #: 0: never
+    days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = 0
+
+
 class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one profile, changed at run time through events.
 
@@ -303,6 +331,8 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     consolidation: ConsolidationPreferences = ConsolidationPreferences()
     data_flow: DataFlow = DataFlow()
     provider: ProviderPreferences = ProviderPreferences()
+    tasks: TaskPreferences = TaskPreferences()
+    retention: RetentionPreferences = RetentionPreferences()
 
 
 def flat(settings: ProfileSettings) -> dict[str, Any]:

@@ -45,6 +45,16 @@ class Version(msgspec.Struct):
         """What it rests on: its own sources, then those of what it stands for."""
         return tuple(dict.fromkeys((*self.written.sources, *self.gained)))
 
+    #: a caller stated what had been drawn from messages
+    affirmed: bool = False
+    #: source messages that were forgotten
+    lost: frozenset[str] = frozenset()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether somebody states it, so that it needs no message to rest on."""
+        return self.affirmed or self.author_type == "person" or self.written.source in ("explicit", "copy")
+
     @property
     def stated_at(self) -> datetime:
         """When it was said, as far as is known."""

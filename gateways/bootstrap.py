@@ -47,6 +47,7 @@ from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
+from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
 from gateways.service.models import Models
 from gateways.service.positions import Positions
@@ -265,6 +266,12 @@ def _start_workers(
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)
         work[flusher.actor.principal] = flusher.run(core.settings.flush_seconds)
+    following_up = FollowingWorker(core)
+    core.reader.listeners.append(following_up.look)
+    core.rebuilds.switched.append(following_up.wake)
+    for name in names:
+        following_up.wake(name)
+    work["forgetting"] = following_up.run()
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)
@@ -347,6 +354,8 @@ async def _start_api(
         inbox_prefix=f"_INBOX_{ANSWER}",
         max_reconnect_attempts=-1,
         logger=None,
+        # Injected arguments take a turn in a thread each, with every request.
+        apply_types=False,
     )
     api = Api(service, principals.get, broker)
     await broker.start()

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from domain.merging import Worder
-from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import Reaches, Settings
 from gateways.analysing import ChatAnalyst
 from gateways.answering import ChatSynthesiser
@@ -25,6 +25,7 @@ from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, Heu
 from gateways.models.meter import Meter
 from gateways.models.wording import ChatWorder
 from gateways.service.models import Models, Provided, may_go
+from gateways.summarising import ChatSummariser, ExtractiveSummariser
 
 __all__ = ["ProviderSet", "local_models", "provider_set"]
 
@@ -50,7 +51,7 @@ class ProviderSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def local_models() -> Models:
     """Return the models that need no network."""
-    return Models(_extractors((), Settings()), _judges(()))
+    return Models(_extractors((), Settings()), _judges(()), summarisers=_summarisers(()))
 
 
 def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[str, str] = os.environ) -> ProviderSet:
@@ -73,6 +74,7 @@ def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[
             synthesisers=_synthesisers(chats, settings),
             analysts=_analysts(chats),
             worders=_worders(chats),
+            summarisers=_summarisers(chats),
         ),
         meter=meter,
         embedder=embedder,
@@ -99,6 +101,11 @@ def _analysts(chats: Sequence[Provided[Chat]]) -> list[Provided[Analyst]]:
 
 def _worders(chats: Sequence[Provided[Chat]]) -> list[Provided[Worder]]:
     return [_serving(chat, ChatWorder(chat.value)) for chat in chats]
+
+
+def _summarisers(chats: Sequence[Provided[Chat]]) -> list[Provided[Summariser]]:
+    writers: list[Provided[Summariser]] = [_serving(chat, ChatSummariser(chat.value)) for chat in chats]
+    return [*writers, Provided(ExtractiveSummariser(), "extractive")]
 
 
 def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:

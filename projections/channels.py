@@ -99,7 +99,8 @@ class _Scope(msgspec.Struct, frozen=True):
     """Who may be heard: contacts of memories, and filter tokens of both; None is everyone.
 
     ``linked`` is the contact asked for and all it is linked with, empty without a contact. ``during``, ``session``
-    and ``role`` are what was asked for; the last two leave messages only.
+    and ``role`` are what was asked for; the last two leave messages only. What was recorded before ``since`` is not
+    shown, unless it is pinned.
     """
 
     contact: str
@@ -110,12 +111,15 @@ class _Scope(msgspec.Struct, frozen=True):
     during: Span | None = None
     session: str = ""
     role: str = ""
+    since: datetime | None = None
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
         if self.during is not None and not self.during.holds(item):
             return False
         if (self.session and item.session != self.session) or (self.role and item.role != self.role):
+            return False
+        if self.since is not None and item.recorded_at < self.since and not item.pinned:
             return False
         if self.contact == "*":
             return True
@@ -196,7 +200,9 @@ def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scop
 
 def _narrowed(ledger: Ledger, scope: _Scope, request: RecallQuery) -> _Scope:
     """Return the scope with the time, the session and the role that were asked for."""
-    narrow = msgspec.structs.replace(scope, during=request.during, session=request.session, role=request.role)
+    narrow = msgspec.structs.replace(
+        scope, during=request.during, session=request.session, role=request.role, since=request.since
+    )
     if not request.session:
         return narrow
     conversation = ledger.conversation(request.session)

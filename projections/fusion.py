@@ -97,8 +97,11 @@ def score_sum(depth: int = 100) -> Fusion:
         total: dict[str, float] = defaultdict(float)
         for channel in channels:
             low, high = ranges[channel.scale]
+            weight, span = channel.weight, high - low
             for hit in channel.hits:
-                total[hit.id] += channel.weight * _normalised(hit.score, low, high)
+                # Every recall comes by here some thousand times: what is normalised is cut to [0, 1] in place.
+                share = (hit.score - low) / span if span > 0 else float(hit.score >= high)
+                total[hit.id] += weight * (1.0 if share > 1 else share if share > 0 else 0.0)
         return dict(total)
 
     return evidence
@@ -116,12 +119,6 @@ def _ranges(channels: Sequence[ChannelHits], depth: int) -> dict[str, tuple[floa
         elif scale:
             ranges[scale] = (0.0, 1.0)
     return ranges
-
-
-def _normalised(score: float, low: float, high: float) -> float:
-    if high <= low:
-        return 1.0 if score >= high else 0.0
-    return min(1.0, max(0.0, (score - low) / (high - low)))
 
 
 def fuse(

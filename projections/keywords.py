@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from whoosh.writing import IndexingError
 
 from domain.errors import DamagedError, UnavailableError
 from domain.indexing import IndexChange, IndexItem
-from projections.analysis import ANALYSIS, index_terms, query_terms
+from projections.analysis import ANALYSIS, Terms, index_terms, query_terms
 from projections.hit import Hit
 from projections.keyword_store import KeywordStore
 from projections.manifest import MANIFEST, Manifest, Progress, describe
@@ -205,7 +206,7 @@ class KeywordView:
 
         Filters act before the cut. Ties: the newer, then the id. Any text is a query; one without terms finds nothing.
         """
-        terms = query_terms(query)
+        terms = _terms(query)
         snapshot = self._snapshot
         if k <= 0 or not snapshot.count or not (terms.text or terms.rest):
             return []
@@ -217,7 +218,7 @@ class KeywordView:
 
         As `search` otherwise.
         """
-        terms = query_terms(query)
+        terms = _terms(query)
         snapshot = self._snapshot
         if k <= 0 or not snapshot.count or not (terms.text or terms.rest):
             return []
@@ -235,6 +236,12 @@ class KeywordView:
                 self._manifest.store(self._directory)
             self._store.close()
             self._snapshot = KeywordSnapshot([], [], self._store.codes)
+
+
+@lru_cache(maxsize=16)
+def _terms(query: str) -> Terms:
+    """Return a query's terms; the channels of one recall ask for the same ones."""
+    return query_terms(query)
 
 
 def _digest(item: IndexItem) -> bytes:

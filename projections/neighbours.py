@@ -21,9 +21,11 @@ __all__ = ["CHANNEL", "with_neighbours"]
 CHANNEL = "message_neighbour"
 
 #: Characters from which on a line stands by itself: a longer one hears less of what is beside it.
-_ALONE = 500
+_ALONE = 1000
 #: What is heard of the line before, against that of the line after; up to twice as much where the former only asks.
 _BEFORE = 0.8
+#: The same without a name: what a user writes to a program is taken up by the answer, not by the answer before it.
+_BEFORE_WITHOUT_NAME = 0.4
 
 
 def with_neighbours(views: Views, planned: Plan, gathered: Gathered, method: Fusion, now: datetime) -> Gathered:
@@ -66,7 +68,7 @@ def _heard(said: LiveItem, hearer: LiveItem) -> float:
     if said.position > hearer.position:
         return part
     asked = 1 - stated_share(said.text) if said.text.rstrip().endswith("?") else 0.0
-    return part * _BEFORE * (1 + asked)
+    return part * (_BEFORE if hearer.name else _BEFORE_WITHOUT_NAME) * (1 + asked)
 
 
 def _is_message(gathered: Gathered, id_: str) -> bool:

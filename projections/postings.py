@@ -7,10 +7,8 @@ Whoosh's own `whoosh.scoring.BM25F` for one field, with its default k1 and b.
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import log
 from typing import Any
@@ -23,14 +21,17 @@ from whoosh.matching.mcore import Matcher
 from whoosh.reading import SegmentReader, TermNotFound
 
 from projections.analysis import Terms
+from projections.bounded import Bounded
 from projections.hit import Hit, ranked
 from projections.windows import K1, B, Windows
 
-__all__ = ["Codes", "Document", "KeywordSegment", "KeywordSnapshot", "Postings"]
+__all__ = ["Codes", "Document", "KeywordSegment", "KeywordSnapshot", "Postings", "Term"]
 
-#: Postings kept decoded, for each segment; 12 bytes each.
-_CACHED_POSTINGS = 500_000
-_TERM_COST = 16
+#: Numbers kept, of decoded postings (for each segment, 12 bytes each) and of what terms add (16 bytes each).
+_KEPT = 500_000
+
+#: A field and a term of it.
+Term = tuple[str, str]
 
 
 class Document(msgspec.Struct, frozen=True, array_like=True):
@@ -70,32 +71,19 @@ class KeywordSegment:
         self.positions = np.asarray([document.position for document in documents], dtype=np.int64)
         self.lengths = np.asarray([document.length for document in documents], dtype=np.float64)
         self._reader = reader
-        self._lock = threading.Lock()
-        self._cache: OrderedDict[tuple[str, str], Postings] = OrderedDict()
-        self._cached = 0
+        self._decoded: Bounded[Term, Postings] = Bounded(_KEPT, lambda found: len(found.documents))
         # Readers of older snapshots may still use the segment: its files are let go of with the last of them.
         weakref.finalize(self, reader.close)
 
-    def postings(self, field: str, term: str) -> Postings:
+    def postings(self, term: Term) -> Postings:
         """Return the postings of a term; some of the documents may have left since."""
-        key = field, term
-        with self._lock:
-            found = self._cache.get(key)
-            if found is None:
-                found = self._cache[key] = self._decode(field, term)
-                self._cached += len(found.documents) + _TERM_COST
-                while self._cached > _CACHED_POSTINGS and len(self._cache) > 1:
-                    _, dropped = self._cache.popitem(last=False)
-                    self._cached -= len(dropped.documents) + _TERM_COST
-            else:
-                self._cache.move_to_end(key)
-            return found
+        return self._decoded.get(term, self._decode)
 
-    def _decode(self, field: str, term: str) -> Postings:
+    def _decode(self, term: Term) -> Postings:
         numbers: list[int] = []
         weights: list[float] = []
         try:
-            matcher = self._reader.postings(field, term)
+            matcher = self._reader.postings(*term)
         except TermNotFound:
             return _NOTHING
         _read(matcher, numbers, weights)
@@ -128,21 +116,42 @@ def _coded(values: Sequence[str], codes: dict[str, int]) -> npt.NDArray[np.int32
 class _Live(msgspec.Struct, frozen=True):
     segment: KeywordSegment
     mask: npt.NDArray[np.bool_] | None
-    count: int
-    length: float
+
+
+class _Columns(msgspec.Struct, frozen=True):
+    """The documents of all segments as one row, each segment's from its offset on."""
+
+    ids: list[str]
+    offsets: list[int]
+    live: npt.NDArray[np.bool_]
+    kinds: npt.NDArray[np.int32]
+    scopes: npt.NDArray[np.int32]
+    positions: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.float64]
+
+
+class _Added(msgspec.Struct, frozen=True):
+    """What one term adds to the scores of documents; without documents, nothing."""
+
+    documents: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
 
 
 class KeywordSnapshot:
-    """The segments as of one commit, with who is live in each; safe to search from any thread."""
+    """The segments as of one commit, with who is live in each; safe to search from any thread.
+
+    Channels ask the same question several times, each of its own kinds: what terms add is kept, and the last sums.
+    """
 
     def __init__(
         self, segments: Sequence[KeywordSegment], masks: Sequence[npt.NDArray[np.bool_] | None], codes: Codes
     ) -> None:
-        self._live = [_live(segment, mask) for segment, mask in zip(segments, masks, strict=True)]
+        self._live = [_Live(segment, mask) for segment, mask in zip(segments, masks, strict=True)]
         self._codes = codes
-        self.count = sum(live.count for live in self._live)
-        length = sum(live.length for live in self._live)
-        self._average = (length / self.count if self.count else 0.0) or 1.0
+        self.count = sum(len(one.segment.ids) if one.mask is None else int(one.mask.sum()) for one in self._live)
+        self._own: Bounded[Term, _Added] = Bounded(_KEPT, _size)
+        self._around: Bounded[Term, _Added] = Bounded(_KEPT, _size)
+        self._last: dict[str, tuple[Terms, npt.NDArray[np.float64]]] = {}
 
     def find(self, id_: str) -> Document | None:
         """Return the live document of an item."""
@@ -159,88 +168,105 @@ class KeywordSnapshot:
 
     def search(self, terms: Terms, k: int, kinds: frozenset[str] | None, scopes: frozenset[str] | None) -> list[Hit]:
         """Return the best ``k`` documents that have any of the terms, by the sum of their scores."""
-        scores = [np.zeros(len(live.segment.ids)) for live in self._live]
-        for field, term in [*(("text", term) for term in terms.text), *(("rest", term) for term in terms.rest)]:
-            self._add(field, term, scores)
-        return self._best(scores, k, kinds, scopes)
-
-    def _add(self, field: str, term: str, scores: Sequence[npt.NDArray[np.float64]]) -> None:
-        found = [live.segment.postings(field, term) for live in self._live]
-        frequency = sum(
-            len(one.documents) if live.mask is None else int(live.mask[one.documents].sum())
-            for live, one in zip(self._live, found, strict=True)
-        )
-        idf = log(self.count / (frequency + 1)) + 1 if self.count else 0.0
-        for live, one, score in zip(self._live, found, scores, strict=True):
-            if len(one.documents):
-                norm = K1 * ((1 - B) + B * (live.segment.lengths[one.documents] / self._average))
-                score[one.documents] += idf * (one.frequencies * (K1 + 1) / (one.frequencies + norm))
+        return self._best(self._summed("own", terms, self._own, self._add), k, kinds, scopes)
 
     def search_windows(self, terms: Terms, k: int, scopes: frozenset[str] | None) -> list[Hit]:
         """Return the best ``k`` messages by the terms of the message and of the ones beside it in its session."""
-        windows = self._windows
-        scores = [np.zeros(len(live.segment.ids)) for live in self._live]
-        if not windows.count:
+        if not self._windows.count:
             return []
-        flat = np.zeros(windows.size)
-        for field, term in [*(("text", term) for term in terms.text), *(("rest", term) for term in terms.rest)]:
-            found = [live.segment.postings(field, term) for live in self._live]
-            documents = np.concatenate([one.documents + at for one, at in zip(found, windows.offsets, strict=True)])
-            windows.add(documents, np.concatenate([one.frequencies for one in found]), flat)
-        for score, at in zip(scores, windows.offsets, strict=True):
-            score[:] = flat[at : at + len(score)]
-        return self._best(scores, k, None, scopes)
+        return self._best(self._summed("around", terms, self._around, self._add_around), k, None, scopes)
+
+    def _summed(
+        self, name: str, terms: Terms, kept: Bounded[Term, _Added], make: Callable[[Term], _Added]
+    ) -> npt.NDArray[np.float64]:
+        last = self._last.get(name)
+        if last is not None and last[0] == terms:
+            return last[1]
+        scores = np.zeros(len(self._columns.ids))
+        for term in (*(("text", term) for term in terms.text), *(("rest", term) for term in terms.rest)):
+            added = kept.get(term, make)
+            scores[added.documents] += added.scores
+        self._last[name] = terms, scores
+        return scores
+
+    def _found(self, term: Term) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the live documents that have a term, and how often they have it."""
+        columns = self._columns
+        found = [live.segment.postings(term) for live in self._live]
+        documents = _joined([one.documents + at for one, at in zip(found, columns.offsets, strict=True)], np.int64)
+        live = columns.live[documents]
+        return documents[live], _joined([one.frequencies for one in found], np.float64)[live]
+
+    def _add(self, term: Term) -> _Added:
+        documents, frequencies = self._found(term)
+        idf = log(self.count / (len(documents) + 1)) + 1 if self.count else 0.0
+        norm = K1 * ((1 - B) + B * (self._columns.lengths[documents] / self._average))
+        return _Added(documents, idf * (frequencies * (K1 + 1) / (frequencies + norm)))
+
+    def _add_around(self, term: Term) -> _Added:
+        scores = np.zeros(self._windows.size)
+        self._windows.add(*self._found(term), scores)
+        documents = np.flatnonzero(scores)
+        return _Added(documents, scores[documents])
 
     @cached_property
-    def _windows(self) -> Windows:
+    def _columns(self) -> _Columns:
         segments = [live.segment for live in self._live]
-        code = self._codes.kinds.get("message", -1)
-        counted = [(live.segment.kinds == code) & (True if live.mask is None else live.mask) for live in self._live]
-        return Windows(
-            sizes=[len(segment.ids) for segment in segments],
-            messages=_joined(counted, np.bool_),
+        masks = [np.ones(len(one.segment.ids), np.bool_) if one.mask is None else one.mask for one in self._live]
+        return _Columns(
+            ids=[id_ for segment in segments for id_ in segment.ids],
+            offsets=[int(at) for at in np.cumsum([0, *(len(segment.ids) for segment in segments)])[:-1]],
+            live=_joined(masks, np.bool_),
+            kinds=_joined([segment.kinds for segment in segments], np.int32),
             scopes=_joined([segment.scopes for segment in segments], np.int32),
             positions=_joined([segment.positions for segment in segments], np.int64),
             lengths=_joined([segment.lengths for segment in segments], np.float64),
         )
 
+    @cached_property
+    def _average(self) -> float:
+        """The mean number of scored terms of a live document, 1 where there is none."""
+        lengths = self._columns.lengths[self._columns.live]
+        return (float(lengths.sum()) / len(lengths) if len(lengths) else 0.0) or 1.0
+
+    @cached_property
+    def _windows(self) -> Windows:
+        columns = self._columns
+        return Windows(
+            sizes=[len(live.segment.ids) for live in self._live],
+            messages=(columns.kinds == self._codes.kinds.get("message", -1)) & columns.live,
+            scopes=columns.scopes,
+            positions=columns.positions,
+            lengths=columns.lengths,
+        )
+
     def _best(
         self,
-        scores: Sequence[npt.NDArray[np.float64]],
+        scores: npt.NDArray[np.float64],
         k: int,
         kinds: frozenset[str] | None,
         scopes: frozenset[str] | None,
     ) -> list[Hit]:
-        kind_table, scope_table = _table(kinds, self._codes.kinds), _table(scopes, self._codes.scopes)
-        chosen = []
-        for live, score in zip(self._live, scores, strict=True):
-            numbers = np.flatnonzero(score)
-            if live.mask is not None:
-                numbers = numbers[live.mask[numbers]]
-            if kind_table is not None:
-                numbers = numbers[kind_table[live.segment.kinds[numbers]]]
-            if scope_table is not None:
-                numbers = numbers[scope_table[live.segment.scopes[numbers]]]
-            chosen.append(numbers)
-        cut = _cut(np.concatenate([score[numbers] for score, numbers in zip(scores, chosen, strict=True)]), k)
-        hits: list[Hit] = []
-        for live, score, numbers in zip(self._live, scores, chosen, strict=True):
-            segment = live.segment
-            hits.extend(
-                Hit(segment.ids[number], float(score[number]), int(segment.positions[number]))
-                for number in numbers[score[numbers] >= cut].tolist()
-            )
-        return ranked(hits, k)
+        columns, numbers = self._columns, np.flatnonzero(scores)
+        for wanted, codes, column in (
+            (kinds, self._codes.kinds, columns.kinds),
+            (scopes, self._codes.scopes, columns.scopes),
+        ):
+            if (table := _table(wanted, codes)) is not None:
+                numbers = numbers[table[column[numbers]]]
+        found = scores[numbers]
+        kept = found >= _cut(found, k)
+        numbers = numbers[kept]
+        hits = zip(numbers.tolist(), found[kept].tolist(), columns.positions[numbers].tolist(), strict=True)
+        return ranked([Hit(columns.ids[number], score, position) for number, score, position in hits], k)
+
+
+def _size(added: _Added) -> int:
+    return len(added.documents)
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], kind: type[np.generic]) -> npt.NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
-
-
-def _live(segment: KeywordSegment, mask: npt.NDArray[np.bool_] | None) -> _Live:
-    if mask is None:
-        return _Live(segment, None, len(segment.ids), float(segment.lengths.sum()))
-    return _Live(segment, mask, int(mask.sum()), float(segment.lengths[mask].sum()))
 
 
 def _table(wanted: frozenset[str] | None, codes: dict[str, int]) -> npt.NDArray[np.bool_] | None:

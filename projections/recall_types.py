@@ -137,6 +137,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     only_periods: bool = False
     #: the time that was asked for: what did not happen in it is left out
     during: Span | None = None
+    #: what was recorded before is left out, unless it is pinned
+    since: datetime | None = None
     #: only messages of this session and of this role, where they are given
     session: str = ""
     role: str = ""

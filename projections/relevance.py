@@ -6,9 +6,8 @@ so does a keyword score together with the share of the query's words that are th
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from whoosh.lang.porter2 import stem
@@ -19,7 +18,6 @@ __all__ = ["keyword_relevance", "matched_share", "vector_relevance"]
 
 # A BM25 score of this size counts half: about one rare word of a short text.
 _HALF_BM25 = 6.0
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
 def vector_relevance(cosine: float) -> float:
@@ -40,13 +38,8 @@ def matched_share(query: str, text: str) -> float:
     if not words:
         return 0.0
     folded = unicodedata.normalize("NFKC", text).casefold()
-    stems = {_stem(word) for word in _words(folded)}
+    stems = {_stem(word) for word in query_words(folded)}
     return sum(_share(word, stems, folded) for word in words) / len(words)
-
-
-def _words(folded: str) -> Iterable[str]:
-    # The same words, found ten times as fast; function words among them are none of the query's.
-    return set(_ASCII_WORD.findall(folded)) if folded.isascii() else query_words(folded)
 
 
 def _share(word: str, stems: set[str], folded: str) -> float:

@@ -8,8 +8,6 @@ snapshot, before any top-k; it leaves memory when its part is rewritten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import faiss
 import numpy as np
 import numpy.typing as npt
@@ -64,16 +62,19 @@ class _Part:
         flat = faiss.rev_swig_ptr(self.index.get_xb(), self.size * self.index.d)
         return np.asarray(flat.reshape(self.size, self.index.d), dtype=np.float32)
 
-    def search(self, query: Rows, fetch: int, allowed: Mask | None) -> Iterator[tuple[float, int]]:
-        """Return the best ``fetch`` allowed rows as (score, row)."""
+    def search(self, query: Rows, fetch: int, allowed: Mask | None) -> tuple[npt.NDArray[np.float32], Numbers]:
+        """Return the scores of the best ``fetch`` allowed rows, and those rows."""
         parameters = None
-        if allowed is not None:
+        if allowed is not None and not allowed.any():
+            return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int64)
+        if allowed is not None and not allowed.all():
             bits = np.packbits(allowed, bitorder="little")
             # The stubs describe the C++ constructors; at run time faiss takes the array and the keyword.
             selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg, arg-type]
             parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
         scores, rows = self.index.search(query, min(fetch, self.size), params=parameters)
-        return ((s, r) for s, r in zip(scores[0].tolist(), rows[0].tolist(), strict=True) if r >= 0)
+        found = rows[0] >= 0
+        return scores[0][found], rows[0][found]
 
 
 class Snapshot:
@@ -120,12 +121,11 @@ class Snapshot:
         floor: float | None = None
         exact = query[0].astype(np.float64)
         for part, mask in zip(self._parts, masks, strict=True):
-            found = list(part.search(query, fetch, mask))
-            if not found:
+            found, rows = part.search(query, fetch, mask)
+            if not len(found):
                 continue
             if len(found) == fetch and fetch < part.size:
-                floor = found[-1][0] if floor is None else max(floor, found[-1][0])
-            rows = np.asarray([row for _, row in found])
+                floor = float(found[-1]) if floor is None else max(floor, float(found[-1]))
             scores = np.round(part.rows()[rows].astype(np.float64) @ exact, _DIGITS)
             for owner, score in zip(part.owners[rows].tolist(), scores.tolist(), strict=True):
                 best[owner] = max(score, best.get(owner, score))

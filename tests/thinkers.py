@@ -87,8 +87,10 @@ class WordJudge:
 class Thinkers(Models):
     """Both, as the models of a service under test."""
 
-    def __init__(self, *, reaches: Reaches = "local") -> None:
-        self.notes, self.words = NoteExtractor(), WordJudge()
+    def __init__(
+        self, *, reaches: Reaches = "local", notes: NoteExtractor | None = None, words: WordJudge | None = None
+    ) -> None:
+        self.notes, self.words = notes or NoteExtractor(), words or WordJudge()
         judges: list[Provided[Judge]] = [Provided(self.words, "words"), Provided(WordJudge(), "words")]
         readers: list[Provided[Extractor]] = [
             Provided(self.notes, "notes", reaches),

@@ -10,12 +10,17 @@ from __future__ import annotations
 from domain.events.base import Event
 from domain.events.conversation import (
     ContactSet,
+    ConversationDeleted,
+    ConversationEnded,
     MessageForgotten,
     MessageRecorded,
     NotesSet,
+    OverlayAdded,
+    SummaryRewritten,
     TaskCleared,
     TaskSet,
 )
+from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
@@ -50,6 +55,9 @@ __all__ = [
     "ContactsLinked",
     "ContactsUnlinked",
     "ContradictionNoted",
+    "ConversationDeleted",
+    "ConversationEnded",
+    "CopyFollowed",
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",
@@ -58,6 +66,7 @@ __all__ = [
     "ExtractedItem",
     "ExtractionCompleted",
     "ExtractionFailed",
+    "Followed",
     "GoalClosed",
     "GoalProgressed",
     "GoalSet",
@@ -66,6 +75,7 @@ __all__ = [
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
+    "MemoryCopied",
     "MemoryDecayed",
     "MemoryExpired",
     "MemoryForgotten",
@@ -81,6 +91,9 @@ __all__ = [
     "MessageForgotten",
     "MessageRecorded",
     "NotesSet",
+    "Origin",
+    "OriginChanged",
+    "OverlayAdded",
     "PassCompleted",
     "ProfileCreated",
     "RecallServed",
@@ -88,6 +101,7 @@ __all__ = [
     "RefusalRecorded",
     "Served",
     "SettingsChanged",
+    "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
     "Usage",

@@ -7,7 +7,18 @@ from typing import Literal
 
 from domain.events.base import Event
 
-__all__ = ["ContactSet", "MessageForgotten", "MessageRecorded", "NotesSet", "TaskCleared", "TaskSet"]
+__all__ = [
+    "ContactSet",
+    "ConversationDeleted",
+    "ConversationEnded",
+    "MessageForgotten",
+    "MessageRecorded",
+    "NotesSet",
+    "OverlayAdded",
+    "SummaryRewritten",
+    "TaskCleared",
+    "TaskSet",
+]
 
 
 class MessageRecorded(Event, frozen=True):
@@ -57,6 +68,20 @@ class ContactSet(Event, frozen=True):
     channel: str = ""
 
 
+class ConversationEnded(Event, frozen=True):
+    """A conversation is over: its tasks end with it. What is said in it later begins anew."""
+
+    TOPIC = "conversation.ended"
+    session: str
+
+
+class ConversationDeleted(Event, frozen=True):
+    """Everything said in a conversation until here is forgotten, with what was drawn from it and its tasks."""
+
+    TOPIC = "conversation.deleted"
+    session: str
+
+
 class NotesSet(Event, frozen=True):
     """The working notes of a conversation were replaced, added to or cleared; ``notes`` is what was given."""
 
@@ -88,3 +113,35 @@ class TaskCleared(Event, frozen=True):
     TOPIC = "conversation.task_cleared"
     session: str
     request_id: str = ""
+
+
+class OverlayAdded(Event, frozen=True):
+    """A summary stands for a range of messages where there is no room for their own words.
+
+    ``messages`` are all of the range in the order they were recorded. ``replaces`` are overlays that lost a message.
+    ``tokens`` is our estimate for ``summary``, which ``model`` wrote.
+    """
+
+    TOPIC = "conversation.overlay_added"
+    session: str
+    overlay: str
+    messages: tuple[str, ...]
+    summary: str
+    tokens: int
+    model: str
+    replaces: tuple[str, ...] = ()
+
+
+class SummaryRewritten(Event, frozen=True):
+    """The summary of all that was said up to a message, ``last``, was written anew; the one before stays in the log.
+
+    ``messages`` are how many that were: where fewer are left, one was forgotten while the summary was made.
+    """
+
+    TOPIC = "conversation.summary_rewritten"
+    session: str
+    summary: str
+    last: str
+    messages: int
+    tokens: int
+    model: str

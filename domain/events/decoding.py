@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from domain.errors import DamagedError
-from domain.events import conversation, embedding, extraction, goal, memory, profile, reflection, upkeep, use
+from domain.events import conversation, copying, embedding, extraction, goal, memory, profile, reflection, upkeep, use
 from domain.events.base import Event
 from domain.events.embedding import EmbeddingComputed
 
 __all__ = ["TOPICS", "decode_event", "upcaster"]
 
-_MODULES = (profile, conversation, memory, embedding, extraction, use, reflection, goal, upkeep)
+_MODULES = (profile, conversation, memory, copying, embedding, extraction, use, reflection, goal, upkeep)
 
 #: Every topic and its newest Struct.
 TOPICS: dict[str, type[Event]] = {
@@ -43,6 +43,12 @@ def _one_pair_to_candidates(old: dict[str, Any]) -> dict[str, Any]:
     """Schema 1 held one pair and no decision."""
     pair = {"memory": old["other"], "replaces": old["replaces"], "contradicts": old["contradicts"]}
     return {"memory": old["memory"], "model": old["model"], "candidates": [pair]}
+
+
+@upcaster("memory.revised", 1)
+def _revised_metadata(old: dict[str, Any]) -> dict[str, Any]:
+    """Schema 1 always held metadata, and nothing else."""
+    return old
 
 
 @upcaster("recall.served", 1)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from domain.events.base import Event
+from domain.events.copying import Origin
 from domain.kinds import Kind, Source
 
 __all__ = [
@@ -34,7 +35,7 @@ class MemoryRemembered(Event, frozen=True):
 
     ``memory`` is ``<address>@<version>``; ``scope`` is the contact as written, None for agent-wide;
     ``folded`` is the normalised content that duplicates are recognised by. ``stated_at`` is when it was said, None
-    for now; ``extraction`` and ``model`` tell which work wrote it where no caller did.
+    for now; ``extraction`` and ``model`` tell which work wrote it where no caller did. A copy has its ``origin``.
     """
 
     TOPIC = "memory.remembered"
@@ -61,6 +62,7 @@ class MemoryRemembered(Event, frozen=True):
     stated_at: datetime | None = None
     extraction: str = ""
     model: str = ""
+    origin: Origin | None = None
 
 
 class MemorySuperseded(Event, frozen=True):
@@ -79,15 +81,23 @@ class MemorySuperseded(Event, frozen=True):
 
 
 class MemoryRevised(Event, frozen=True):
-    """Metadata of a version changed; never its text."""
+    """Something about a version changed; never its text.
+
+    ``metadata`` is None where it stayed. ``lost`` are source messages that were forgotten, ``sources`` those that it
+    rests on still. ``affirmed``: a caller stated what was drawn from messages, so it rests on those alone no more.
+    """
 
     TOPIC = "memory.revised"
+    SCHEMA = 2
     memory: str
-    metadata: dict[str, Any]
+    metadata: dict[str, Any] | None = None
+    sources: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    affirmed: bool = False
 
 
 class ContradictionNoted(Event, frozen=True):
-    """Another statement contradicts this one and replaces nothing."""
+    """Another statement contradicts this one and replaces nothing; ``sources`` are the messages it was drawn from."""
 
     TOPIC = "memory.contradiction_noted"
     memory: str
@@ -96,6 +106,7 @@ class ContradictionNoted(Event, frozen=True):
     probability: float | None = None
     model: str = ""
     request_id: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -201,10 +212,11 @@ class MemoryRestored(Event, frozen=True):
 
 
 class MemoryForgotten(Event, frozen=True):
-    """Every version at the address left every view."""
+    """These versions left every view; ``lost`` are the forgotten messages without which they rest on nothing."""
 
     TOPIC = "memory.forgotten"
     address: str
     memories: tuple[str, ...]
     with_sources: bool = False
     request_id: str = ""
+    lost: tuple[str, ...] = ()

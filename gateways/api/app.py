@@ -11,12 +11,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated
 
 import msgspec
 import nats.errors
 import structlog
-from faststream import Path as SubjectPart
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
@@ -55,14 +53,15 @@ class Api:
                 self._subscribe(verb)
 
     def _subscribe(self, verb: str) -> None:
-        # Annotations are resolved with the names of calling frames too: `Path` would be whatever a caller means by it.
         @self._broker.subscriber(
-            f"umbriel.api.{{principal}}.{{profile}}.{verb}", queue="umbriel", max_workers=_WORKERS, title=verb
+            f"umbriel.api.{{principal}}.{{profile}}.{verb}",
+            queue="umbriel",
+            max_workers=_WORKERS,
+            title=verb,
+            decoder=_as_it_came,
         )
-        async def answer(
-            message: NatsMessage, principal: Annotated[str, SubjectPart()], profile: Annotated[str, SubjectPart()]
-        ) -> NatsResponse:
-            return await self._answer(verb, principal, profile, message)
+        async def answer(message: NatsMessage) -> NatsResponse:
+            return await self._answer(verb, *_names(message), message)
 
     def _subscribe_feed(self) -> None:
         # A feed may wait for half a minute: it is a task of its own, which answers by itself, and holds no worker.
@@ -72,11 +71,10 @@ class Api:
             max_workers=_WORKERS,
             title=_FEED,
             no_reply=True,
+            decoder=_as_it_came,
         )
-        async def park(
-            message: NatsMessage, principal: Annotated[str, SubjectPart()], profile: Annotated[str, SubjectPart()]
-        ) -> None:
-            task = asyncio.create_task(self._feed(principal, profile, message))
+        async def park(message: NatsMessage) -> None:
+            task = asyncio.create_task(self._feed(*_names(message), message))
             self._feeds.add(task)
             task.add_done_callback(self._feeds.discard)
 
@@ -150,6 +148,16 @@ class Api:
             self._service.refusals.note(principal, verb, "", "unknown or revoked principal")
             raise RefusedError("no such principal", expected="a principal that is not revoked", found=principal[:80])
         return caller
+
+
+async def _as_it_came(message: NatsMessage) -> NatsMessage:
+    """Hand a message on whole: its body is decoded once it is known who sent it."""
+    return message
+
+
+def _names(message: NatsMessage) -> tuple[str, str]:
+    """Return the principal and the profile of a request's subject."""
+    return message.path["principal"], message.path["profile"]
 
 
 def _encode(reply: msgspec.Struct) -> bytes:

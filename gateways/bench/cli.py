@@ -26,6 +26,7 @@ from gateways.bench.place import Place
 from gateways.bench.report import Report, apart_of, make_report
 from gateways.bench.run import Asking, Measured, Watcher, measure
 from gateways.bench.samples import Sample
+from gateways.bench.speed_cli import speed
 from gateways.extraction.offline import OfflineExtractor
 from umbriel import InvalidInputError, Umbriel
 
@@ -205,3 +206,4 @@ async def _version(client: Umbriel) -> str:
 
 
 app.command()(judge)
+app.command()(speed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
@@ -10,15 +9,13 @@ import msgspec
 
 from gateways.bench.metrics import distinct
 from gateways.bench.samples import Question, Sample, label_of
-from umbriel import RecallResult, Umbriel, UnavailableError
+from gateways.bench.waiting import sequence, wait_complete
+from umbriel import RecallResult, Umbriel
 
 __all__ = ["LIMIT", "Answer", "Asking", "Measured", "Watcher", "measure"]
 
 #: How many results each question asks for.
 LIMIT = 50
-_POLL_SECONDS = 0.1
-#: Seconds without any advance after which waiting for the views ends.
-_PATIENCE = 120.0
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +77,7 @@ async def measure(
     # What is measured is how things are found, not what else is made of them.
     await own.settings({"extraction.enabled": False, "verifier.enabled": False})
     loaded = await (_remember(own, sample) if sample.observations else _ingest(own, sample))
-    await _complete(own, loaded, sample.size, watcher)
+    await wait_complete(own, loaded.position, sample.size, watcher.indexed)
     index_seconds = time.perf_counter() - started
     answers = []
     for question in sample.questions:
@@ -109,7 +106,7 @@ async def _ingest(client: Umbriel, sample: Sample) -> _Loaded:
             turns_of[outcome.id] = (_turn(message.id, outcome.id),)
             recorded += outcome.outcome == "recorded"
     return _Loaded(
-        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=_sequence), recorded=recorded
+        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=sequence), recorded=recorded
     )
 
 
@@ -123,7 +120,7 @@ async def _remember(client: Umbriel, sample: Sample) -> _Loaded:
         turns_of[reply.memory.id] = tuple(distinct((*turns_of.get(reply.memory.id, ()), *observation.turns)))
         recorded += reply.outcome == "remembered"
     return _Loaded(
-        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=_sequence), recorded=recorded
+        turns_of=turns_of, session_of=_sessions(sample), position=max(positions, key=sequence), recorded=recorded
     )
 
 
@@ -135,30 +132,6 @@ def _sessions(sample: Sample) -> dict[str, str]:
 def _turn(own_id: str, message_id: str = "") -> str:
     """Return the name of a turn; a message without an id of its own is named by the one it got."""
     return label_of(own_id) or message_id
-
-
-async def _complete(client: Umbriel, loaded: _Loaded, messages: int, watcher: Watcher) -> None:
-    """Wait until every view is complete at the last message; raises UnavailableError when nothing advances."""
-    target, reported, last = _sequence(loaded.position), 0, (-1, -1)
-    patience = time.monotonic() + _PATIENCE
-    while True:
-        status = await client.status()
-        done = _sequence(status.complete) >= target
-        indexed = messages if done else max(reported, messages - max(status.pending, 1))
-        watcher.indexed(indexed - reported)
-        reported = indexed
-        if done:
-            return
-        now = (_sequence(status.applied), status.pending)
-        if now != last:
-            last, patience = now, time.monotonic() + _PATIENCE
-        if time.monotonic() > patience:
-            raise UnavailableError(
-                f"profile {client.profile} does not become complete",
-                expected=f"complete at {loaded.position}",
-                found=f"complete at {status.complete}, {status.pending} pending, {status.failed} failed",
-            )
-        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _ask(client: Umbriel, question: Question, loaded: _Loaded, channels: tuple[str, ...] = ()) -> Answer:
@@ -181,9 +154,3 @@ def _hits(results: Iterable[RecallResult]) -> Iterator[str]:
     for result in results:
         yield result.id
         yield from result.sources
-
-
-def _sequence(position: str) -> int:
-    """Return the sequence of a position ``<stream>.<incarnation>:<sequence>``, 0 for none."""
-    tail = position.rpartition(":")[2]
-    return int(tail) if tail.isdecimal() else 0

@@ -15,7 +15,7 @@ from gateways.bench.extraction import ExtractionReport, Part
 from gateways.bench.metrics import NAMES
 from gateways.bench.report import TOTAL, Group, Report
 
-__all__ = ["note", "progress", "show", "show_extraction", "show_yield"]
+__all__ = ["make_console", "note", "progress", "show", "show_extraction", "show_yield"]
 
 _PIPE_WIDTH = 120
 _SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
@@ -23,7 +23,7 @@ _SESSION_METRICS = ("R@5", "R@10", "hit@1", "hit@5", "MRR")
 
 def show(report: Report) -> None:
     """Print a report: turns, sessions, and what it cost."""
-    console = _console()
+    console = make_console()
     for level, metrics, groups in (("turns", NAMES, report.turns), ("sessions", _SESSION_METRICS, report.sessions)):
         if groups:
             console.print(_table(f"{report.benchmark} {level}, {report.file}, per cent", metrics, groups))
@@ -35,7 +35,7 @@ def show(report: Report) -> None:
 
 def show_extraction(report: ExtractionReport) -> None:
     """Print a report on labelled lines: precision and recall by fact type, then what was wrong and what was missed."""
-    console = _console()
+    console = make_console()
     for part in report.parts:
         console.print(_extraction_table(f"{report.extractor} on {report.file}, {part.name}, per cent", part))
         console.print(
@@ -49,7 +49,7 @@ def show_extraction(report: ExtractionReport) -> None:
 
 def show_yield(report: YieldReport) -> None:
     """Print what was found in conversations without labels, and the sample."""
-    console = _console()
+    console = make_console()
     console.print(
         f"{report.extractor}: {report.items} items in {report.lines} lines of {report.conversations} conversations, "
         f"{report.items_per_100:.1f} per 100 lines; {report.ms_per_line:.3f} ms per line"
@@ -71,7 +71,8 @@ def _extraction_table(title: str, part: Part) -> Table:
     return table
 
 
-def _console() -> Console:
+def make_console() -> Console:
+    """Return a console on stdout; where that is a pipe, of a width that tables fit in."""
     return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 

@@ -12,8 +12,10 @@ from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
+from gateways.cli.closing import delete_session, end_session
 from gateways.cli.consolidate import consolidate
-from gateways.cli.conversations import recall_conversation
+from gateways.cli.conversations import context, recall_conversation
+from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
@@ -53,10 +55,14 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "pin": pin,
         "unpin": unpin,
         "expire": expire,
+        "copy": copy,
+        "end-session": end_session,
+        "delete-session": delete_session,
     },
     "Read": {
         "recall": recall,
         "recall-conversation": recall_conversation,
+        "context": context,
         "get": get,
         "list": list_memories,
         "history": history,

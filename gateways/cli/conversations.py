@@ -11,7 +11,7 @@ from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.reads import show_results
 from gateways.cli.session import Session, verb
 
-__all__ = ["recall_conversation"]
+__all__ = ["context", "recall_conversation"]
 
 
 @verb
@@ -50,5 +50,41 @@ async def recall_conversation(
         show_results(f"at {reply.position}", reply.messages)
         if reply.truncated:
             output.say("More was found than fits the limit.")
+
+    session.show(reply, people)
+
+
+@verb
+async def context(
+    session: Session,
+    *,
+    of_session: Annotated[str, typer.Argument(metavar="SESSION", help="The session a model is to go on with.")],
+    query: Annotated[str, typer.Option("--query", help="What to recall for; what the user said last when empty.")] = "",
+    budget: Annotated[int, typer.Option("--budget", help="At most so many tokens, by our estimate.")] = 8_000,
+    format_: Annotated[str, typer.Option("--format", help="parts, openai or anthropic.")] = "parts",
+    contact: Contact = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many memories.")] = 20,
+    resume: Annotated[bool, typer.Option("--resume", help="Take over a turn that stopped.")] = False,
+    reference_date: Time = None,
+    at_least: AtLeast = "",
+) -> None:
+    """Show everything a model is to see of a session: notes, task, memories, and the conversation within a budget."""
+    reply = await session.client.context(
+        of_session,
+        query=query,
+        budget=budget,
+        format=cast("Any", format_),
+        contact=contact,
+        limit=limit,
+        resume=resume,
+        reference_date=reference_date,
+        at_least=at_least,
+    )
+
+    def people() -> None:
+        rows = [(one.kind, one.role, one.tokens, one.text + (" …" if one.cut else "")) for one in reply.parts]
+        output.table(f"{reply.total} of {reply.budget} tokens", ("part", "role", "tokens", "text"), rows)
+        if reply.covering:
+            output.say("A summary is being made of what there was no room for.")
 
     session.show(reply, people)

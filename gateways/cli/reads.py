@@ -184,6 +184,9 @@ def show_memory(memory: Memory) -> None:
         "valid": " to ".join(filter(None, (output.when(memory.valid_from), output.when(memory.valid_to)))),
         "expires": output.when(memory.expires_at),
         "superseded by": memory.superseded_by,
+        "copied from": f"{memory.origin.memory} in {memory.origin.profile}, {memory.origin.status}"
+        if memory.origin
+        else "",
         "position": memory.position,
     }
     output.table("Memory", ("field", "text"), [(name, value) for name, value in facts.items() if value])

@@ -35,7 +35,7 @@ from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
-__all__ = ["Caller", "Core", "Daily", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Daily", "Missing", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -73,6 +73,15 @@ class Caller(msgspec.Struct, frozen=True):
         return Context(actor=Actor(self.principal, self.type), now=datetime.now(UTC))
 
 
+class Missing(msgspec.Struct, frozen=True):
+    """Messages of a session between two positions that are to get an overlay; none where only the summary is old."""
+
+    session: str
+    first: int = 0
+    last: int = -1
+    overflowed: bool = False
+
+
 class Thinks(Protocol):
     """What reads conversations for memories and judges those, after a write was acknowledged."""
 
@@ -80,11 +89,17 @@ class Thinks(Protocol):
     def idle(self) -> bool:
         """Whether nothing is being thought about."""
 
+    def hurry(self, profile: str, session: str) -> None:
+        """Read what a session holds now, without waiting for an answer in it."""
+
     async def settle(self, profile: OpenProfile, position: int, *, session: str = "") -> None:
         """Wait until what was written up to a position is thought through; UnavailableError when it takes too long."""
 
     async def retry(self, profile: OpenProfile) -> tuple[int, Sequence[str]]:
         """Read again what could not be read; returns how many stretches, and why some failed once more."""
+
+    def cover(self, profile: str, missing: Missing) -> None:
+        """Let a summary stand for what a context has no room for."""
 
 
 class Daily(Protocol):

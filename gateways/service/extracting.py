@@ -135,9 +135,13 @@ class ExtractionWorker(ProfileWorker):
         settings = await self._core.in_thread(profile.views.ledger.settings)
         return self._models.extractor(profile.name, settings.data_flow).value.name
 
-    async def read(self, profile: OpenProfile, stretch: Stretch, *, tries: int = 1) -> Outcome:
-        """Read one stretch for memories and record what came of it; raises what the extractor raises."""
-        return await self._record(profile, stretch, await self._ask(profile, stretch), tries)
+    async def read(self, profile: OpenProfile, stretch: Stretch, *, tries: int = 1, most: int | None = None) -> Outcome:
+        """Read a stretch for memories and record what came of it, at most so many; raises what the extractor raises."""
+        read = await self._ask(profile, stretch)
+        if most is not None:
+            found = msgspec.structs.replace(read.found, items=read.found.items[:most])
+            read = msgspec.structs.replace(read, found=found)
+        return await self._record(profile, stretch, read, tries)
 
     async def _ask(self, profile: OpenProfile, stretch: Stretch) -> _Read:
         core, ledger = self._core, profile.views.ledger

@@ -23,6 +23,8 @@ from domain.events import (
     ContactSet,
     ContactsLinked,
     ContactsUnlinked,
+    ConversationDeleted,
+    ConversationEnded,
     Event,
     ExtractionCompleted,
     ExtractionFailed,
@@ -287,7 +289,7 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.content.scope or "")
         case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
             return About("session", event.session)
-        case NotesSet() | TaskSet() | TaskCleared():
+        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)

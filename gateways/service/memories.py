@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import uuid
-from contextlib import suppress
 from datetime import UTC, datetime
 
+import msgspec
+
 from domain.addresses import address_of
-from domain.envelope import Envelope
-from domain.errors import ConflictError, InvalidInputError, NotFoundError
-from domain.events import MemoryRemembered, MessageForgotten, MessageRecorded
+from domain.errors import InvalidInputError, NotFoundError
+from domain.events import MemoryRemembered, MessageRecorded
 from domain.ids import split_message_id
-from domain.kinds import CONFIDENCE, conversation_scope, fold_kind
+from domain.kinds import CONFIDENCE, fold_kind
 from domain.memory import Memory, Remembered, Version
 from domain.suppression import FACT_TYPE, suppression_of
 from domain.text import fold_content
-from gateways.service.aggregates import change, ensure_profile, load, note_ended
+from gateways.service.aggregates import change, ensure_profile, load
+from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
+from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
@@ -37,6 +38,9 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     await ensure_profile(core, caller, profile)
     aggregate_id = await core.events.subject_id(profile, Memory.CATEGORY, draft.address)
     async with core.profiles.use(profile) as opened:
+        if draft.kind == "task":
+            settings = await core.in_thread(opened.views.ledger.settings)
+            draft = with_lifetime(draft, settings.tasks, datetime.now(UTC))
         version, decided, position = await _decide(core, caller, opened, aggregate_id, draft)
     if not position:
         position = await core.events.log.last_position()
@@ -122,7 +126,8 @@ def _draft(request: RememberRequest) -> MemoryRemembered:
 async def forget(core: Core, caller: Caller, profile: str, request: ForgetRequest) -> TouchedReply:
     """Take a memory (every version at its address) or a message out of every view.
 
-    With ``with_sources`` the messages that the memory rests on go too.
+    What was drawn from a message goes with it, unless something else bears it out. With ``with_sources`` the messages
+    that the memory rests on go too.
     """
     request = check_forget(request, core.settings.limits)
     if not await core.known_profile(profile):
@@ -130,12 +135,24 @@ async def forget(core: Core, caller: Caller, profile: str, request: ForgetReques
     async with core.profiles.use(profile) as opened:
         memory = await _find(core, opened, request)
         if memory is None:
-            touched, position = await _forget_message(core, caller, opened, request.id, preview=request.preview)
+            done = await _forget_message(core, caller, opened, request.id, preview=request.preview)
         else:
-            touched, position = await _forget_memory(core, caller, opened, memory, request)
-    if not touched and not request.preview:
-        position = await core.events.log.last_position()
-    return TouchedReply(touched=touched, position=core.positions.show(position), preview=request.preview)
+            done = await _forget_memory(core, caller, opened, memory, request)
+    position = done.position or await core.events.log.last_position()
+    return TouchedReply(
+        touched=list(dict.fromkeys((*done.gone, *done.entailed.forgotten))),
+        position=core.positions.show(position),
+        preview=request.preview,
+        kept=[one for one in done.entailed.revised if one not in done.gone],
+    )
+
+
+class _Touched(msgspec.Struct, frozen=True):
+    """What was named, and what goes with it."""
+
+    gone: list[str]
+    entailed: Entailed
+    position: int = 0
 
 
 async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str | None:
@@ -150,30 +167,42 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
 
 async def _forget_memory(
     core: Core, caller: Caller, profile: OpenProfile, memory_id: str, request: ForgetRequest
-) -> tuple[list[str], int]:
+) -> _Touched:
     aggregate_id = aggregate_of(profile, memory_id)
     memory = await load(core, Memory, aggregate_id)
     check_memory(caller.reach, memory, memory_id)
-    sources = [source for version in memory.versions for source in version.written.sources]
-    sources = list(dict.fromkeys(sources)) if request.with_sources else []
+    sources = await _sources(core, profile, memory) if request.with_sources else []
     for source in sources:
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
+    entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return standing + sources, await core.events.log.last_position()
+        return _Touched([*standing, *sources], entailed)
     touched, position = await change(
         core,
         Memory,
         aggregate_id,
         lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
     )
-    gone = list(touched)
-    for source in sources:
-        with suppress(NotFoundError):  # a source that came from elsewhere has no message here
-            more, at = await _forget_message(core, caller, profile, source, preview=False)
-            gone += more
-            position = max(position, at)
-    return gone, position
+    gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
+    if gone:
+        position = max(position, await follow_up(core, profile))
+    return _Touched(gone, entailed, position)
+
+
+async def _sources(core: Core, profile: OpenProfile, memory: Memory) -> list[str]:
+    """Return the messages here that the versions of a memory rest on, those that only said the same too."""
+    await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
+    written = [source for version in memory.versions for source in version.written.sources]
+    ledger = profile.views.ledger
+    versions = [version.written.memory for version in memory.versions]
+
+    def look() -> list[str]:
+        grounds = [message for one in ledger.resting(versions) for ground in one.grounds for message in ground]
+        known = ledger.messages(wanted := list(dict.fromkeys((*written, *grounds))))
+        return [one for one in wanted if one in known and not known[one].forgotten]
+
+    return await core.in_thread(look)
 
 
 async def _contact_of(core: Core, profile: OpenProfile, message: str) -> str:
@@ -183,35 +212,18 @@ async def _contact_of(core: Core, profile: OpenProfile, message: str) -> str:
     return record.contact if record is not None else ""
 
 
-async def _forget_message(
-    core: Core, caller: Caller, profile: OpenProfile, message: str, *, preview: bool
-) -> tuple[list[str], int]:
-    subject = profile.subject("message", message)
-    head = await core.events.log.head(subject)
+async def _forget_message(core: Core, caller: Caller, profile: OpenProfile, message: str, *, preview: bool) -> _Touched:
+    head = await core.events.log.head(profile.subject("message", message))
     contact = await _contact_of(core, profile, message) if caller.reach.limited else None
     if head is None or not caller.reach.hears(contact):
         raise NotFoundError("no such message", expected="the id of a message", found=message)
     caller.reach.check_write(contact)
     recorded = (await core.events.decode([head], head.position)).envelopes
     if not recorded or not isinstance(recorded[0].data, MessageRecorded):
-        return [], head.position
+        # Forgotten before; what follows from that may still be under way.
+        return _Touched([], Entailed(), 0 if preview else await follow_up(core, profile))
+    entailed = await entailed_by(core, profile, [message], caller.reach.sees)
     if preview:
-        return [message], head.position
-    said = recorded[0].data
-    context = caller.context()
-    envelope = Envelope(
-        originator_id=subject,
-        originator_version=head.version + 1,
-        event_id=uuid.uuid4().hex,
-        recorded_at=context.now,
-        actor=context.actor,
-        data=MessageForgotten(message=message, session=said.session, caller_id=said.caller_id, at=said.at),
-        key_scope=conversation_scope(said.session),
-    )
-    try:
-        (position,) = await core.events.append([envelope], expected=head.position)
-        note_ended(core, profile.name, position)
-    except ConflictError:
-        # Somebody else forgot it first, which the head tells now.
-        return await _forget_message(core, caller, profile, message, preview=preview)
-    return [message], position
+        return _Touched([message], entailed)
+    gone = await forget_messages(core, profile, [message], caller.context())
+    return _Touched(gone, entailed, await follow_up(core, profile))

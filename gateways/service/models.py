@@ -11,7 +11,7 @@ import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
 from domain.merging import Worder
-from domain.ports import Analyst, Extractor, Judge, Synthesiser
+from domain.ports import Analyst, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import DataFlow, Reaches
 
 __all__ = [
@@ -89,6 +89,7 @@ class Models:
         worders: Sequence[Provided[Worder]] = (),
         synthesisers: Sequence[Provided[Synthesiser]] = (),
         analysts: Sequence[Provided[Analyst]] = (),
+        summarisers: Sequence[Provided[Summariser]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
@@ -97,11 +98,21 @@ class Models:
         self.synthesisers = synthesisers
         self.analysts = analysts
         self.worders = worders
+        self._summarisers = summarisers
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:
         """Return what reads this profile's messages."""
         return self._first(self._extractors, profile, "messages", flow.messages)
+
+    def summariser(self, profile: str, flow: DataFlow) -> Summariser:
+        """Return what makes summaries of this profile's messages."""
+        return self._first(self._summarisers, profile, "messages", flow.messages).value
+
+    @property
+    def local_summariser(self) -> Summariser:
+        """The summariser that is always there."""
+        return self._summarisers[-1].value
 
     def may_know(self, reader: Provided[Extractor], profile: str, flow: DataFlow) -> bool:
         """Whether what reads a profile's messages may be told of its memories as well."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import msgspec
 
 from domain.ids import check_profile
@@ -12,7 +14,7 @@ from gateways.service.context import Caller, Core
 from projections.recall import RecallSettings
 from umbriel.admin import SettingsReply, SettingsRequest
 
-__all__ = ["recall_settings", "settings"]
+__all__ = ["recall_settings", "settings", "shown_since"]
 
 
 async def settings(core: Core, caller: Caller, profile: str, request: SettingsRequest) -> SettingsReply:
@@ -47,3 +49,8 @@ def recall_settings(settings: ProfileSettings) -> RecallSettings:
     """Return what recall weighs its channels with, by a profile's settings."""
     base = RecallSettings.classic() if settings.recall.fusion == "classic" else RecallSettings()
     return msgspec.structs.replace(base, message_share=settings.recall.message_share)
+
+
+def shown_since(settings: ProfileSettings, now: datetime) -> datetime | None:
+    """Return the time before which what was recorded is shown no more, None where all of it is."""
+    return now - timedelta(days=settings.retention.days) if settings.retention.days else None

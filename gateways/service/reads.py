@@ -20,7 +20,7 @@ from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
-from gateways.service.preferences import recall_settings
+from gateways.service.preferences import recall_settings, shown_since
 from gateways.service.profiles import OpenProfile
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.served import HandedOut
@@ -186,7 +186,9 @@ def local_recall(
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
-        msgspec.structs.replace(query, fill=set_to.recall.fill if fill is None else fill),
+        msgspec.structs.replace(
+            query, fill=set_to.recall.fill if fill is None else fill, since=shown_since(set_to, datetime.now(UTC))
+        ),
         embed_query=embed or core.embedder.embed_query,
         now=datetime.now(UTC),
         settings=recall_settings(set_to),
@@ -244,7 +246,8 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
 
 
 def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, now: datetime) -> Page:
-    return opened.views.ledger.list_memories(
+    ledger = opened.views.ledger
+    return ledger.list_memories(
         session=request.session or None,
         contact=request.contact or None,
         kind=request.kind,
@@ -253,6 +256,7 @@ def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, n
         limit=limit,
         now=now,
         within=reach.reads,
+        since=shown_since(ledger.settings(), now),
     )
 
 

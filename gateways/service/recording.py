@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 import msgspec
 
@@ -20,10 +19,13 @@ from domain.events import (
 from domain.extraction import Extraction
 from domain.kernel import Context
 from domain.memory import Memory
+from domain.settings import TaskPreferences
 from domain.transcript import Found, Window
 from gateways.service.aggregates import Loaded, change, change_many, load
+from gateways.service.closing import with_lifetime
 from gateways.service.context import Core
 from gateways.service.drafting import drafted, remembered
+from gateways.service.forgetting import follow_up
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import rejected_among
 from gateways.service.stretches import PIPELINE, Stretch
@@ -64,8 +66,11 @@ async def record(
         dropped=(*(_without_words(one, gone) for one in checked.dropped), *dropped),
         tries=tries,
     )
-    written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event))
-    await _undo_forgotten(core, profile, event, written)
+    tasks = (await core.in_thread(profile.views.ledger.settings)).tasks
+    written, position = await change_many(core, lambda loaded: _decide(loaded, profile, window, event, tasks))
+    if written and await _forgotten(core, profile, event.items):
+        # Forgotten while this was being written: it goes with the message.
+        await follow_up(core, profile)
     return Outcome(position, written)
 
 
@@ -109,7 +114,9 @@ async def _forgotten(core: Core, profile: OpenProfile, items: Sequence[Extracted
     return set(subjects.values()) - {one.data.message for one in found if isinstance(one.data, MessageRecorded)}
 
 
-def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: ExtractionCompleted) -> tuple[str, ...]:
+def _decide(
+    loaded: Loaded, profile: OpenProfile, window: Window, event: ExtractionCompleted, tasks: TaskPreferences
+) -> tuple[str, ...]:
     """Write the memories that are new, then that the work is done; nothing where it was done before."""
     extraction = loaded.get(Extraction, profile.subject(Extraction.CATEGORY, event.extraction))
     if extraction.completed is not None:
@@ -121,6 +128,7 @@ def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: Extract
             items.append(item)
             continue
         draft = remembered(window, item, extraction=event.extraction, model=event.model)
+        draft = with_lifetime(draft, tasks, context.now)
         memory = loaded.get(Memory, profile.subject(Memory.CATEGORY, draft.address))
         try:
             decided = memory.remember(draft, context)
@@ -132,29 +140,6 @@ def _decide(loaded: Loaded, profile: OpenProfile, window: Window, event: Extract
             written.append(decided.memory)
     extraction.complete(msgspec.structs.replace(event, items=tuple(items), dropped=tuple(dropped)), context)
     return tuple(written)
-
-
-async def _undo_forgotten(
-    core: Core, profile: OpenProfile, event: ExtractionCompleted, written: tuple[str, ...]
-) -> None:
-    """Forget again what rests on a message that was forgotten while this was being written."""
-    items = tuple(item for item in event.items if not item.outcome)
-    gone = await _forgotten(core, profile, items) if written else set()
-    if not gone:
-        return
-    for memory in written:
-        subject = profile.subject(Memory.CATEGORY, memory.rpartition("@")[0])
-        await change(core, Memory, subject, partial(_take_back, memory, gone, event.extraction))
-
-
-def _take_back(id_: str, gone: set[str], cause: str, memory: Memory) -> None:
-    context = Context(actor=_WORKER, now=datetime.now(UTC), cause=cause)
-    if not gone.intersection(memory.find(id_).written.sources):
-        return
-    if len(memory.versions) == 1:
-        memory.forget(context)
-    else:
-        memory.retract(id_, context)
 
 
 async def record_failure(

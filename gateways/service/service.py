@@ -10,10 +10,11 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, contacts, conversing, memories, reads
+from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
+from gateways.service.copying import copy
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -24,7 +25,7 @@ from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import conversations
+from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -126,6 +127,10 @@ async def _recall_conversation(
     return await conversing.recall_conversation(service.core, service.handed_out, caller, profile, request)
 
 
+async def _context(service: Service, caller: Caller, profile: str, request: contexts.ContextRequest) -> msgspec.Struct:
+    return await composing.compose(service.core, service.handed_out, caller, profile, request)
+
+
 async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
     return await reads.get(service.core, service.handed_out.accesses, caller.reach, profile, request)
 
@@ -184,6 +189,22 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     return await service.core.consolidate(profile, request)
 
 
+async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
+    return await copy(service.core, caller, profile, request)
+
+
+async def _end_session(
+    service: Service, caller: Caller, profile: str, request: sessions.EndSessionRequest
+) -> msgspec.Struct:
+    return await closing.end_session(service.core, caller, profile, request)
+
+
+async def _delete_session(
+    service: Service, caller: Caller, profile: str, request: sessions.DeleteSessionRequest
+) -> msgspec.Struct:
+    return await closing.delete_session(service.core, caller, profile, request)
+
+
 def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
     async def run(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
         return await one.run(service.core, caller, profile, request)
@@ -220,6 +241,7 @@ async def _principal_rotate(
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
+_WRITE_ID = Needs("write", lambda _: ())
 _ADMIN = Needs(service="only", person=True)
 #: A link lets what one contact said answer for another: it is for who may write for all of them.
 _EVERYONE = Needs("write")
@@ -244,6 +266,7 @@ VERBS: dict[str, Verb] = {
             _recall_conversation,
             Needs("read", conversing.contact_asked),
         ),
+        Verb("context", contexts.ContextRequest, contexts.ContextReply, _context, _READ),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
@@ -252,6 +275,9 @@ VERBS: dict[str, Verb] = {
         Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
         Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
         *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
+        Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
+        Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
+from domain import events
 from domain.memory import Version
 from projections.ledger import HistoryRecord, MemoryRecord, MessageRecord
+from umbriel.copies import Origin
 from umbriel.types import HistoryEvent, Memory, SourceLine
 
 __all__ = ["show_event", "show_memory", "show_source", "show_version"]
@@ -41,6 +45,7 @@ def show_version(version: Version, *, position: str) -> Memory:
         stated_at=written.stated_at,
         extraction=written.extraction,
         model=written.model,
+        origin=_origin(written.origin, "live"),
     )
 
 
@@ -74,6 +79,7 @@ def show_memory(record: MemoryRecord, now: datetime, position: Callable[[int], s
         stated_at=record.stated_at,
         extraction=record.extraction,
         model=record.model,
+        origin=_origin(record.origin, record.origin_status),
     )
 
 
@@ -101,3 +107,7 @@ def show_source(record: MessageRecord) -> SourceLine:
         at=record.at,
         recorded_at=record.recorded_at,
     )
+
+
+def _origin(origin: events.Origin | None, status: str) -> Origin | None:
+    return None if origin is None else Origin(**msgspec.structs.asdict(origin), status=status)

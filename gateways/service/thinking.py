@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from domain.envelope import Envelope
 from domain.errors import UnavailableError
-from gateways.service.context import Core
+from gateways.service.context import Core, Missing
+from gateways.service.covering import CoveringWorker
 from gateways.service.extracting import ExtractionWorker
 from gateways.service.models import Models
 from gateways.service.profiles import OpenProfile
@@ -29,6 +30,7 @@ class Thinking:
         self._core = core
         self.extraction = ExtractionWorker(core, models)
         self.verifier = VerifierWorker(core, models)
+        self.covering = CoveringWorker(core, models, self.extraction)
 
     def wake(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something happened."""
@@ -43,14 +45,26 @@ class Thinking:
         self.extraction.wake(profile)
         self.verifier.wake(profile)
 
+    def hurry(self, profile: str, session: str) -> None:
+        """Read what a session holds now, without waiting for an answer in it."""
+        self.extraction.hurry(profile, session)
+
     def work(self) -> dict[str, Coroutine[None, None, None]]:
         """Return the workers by name, to be run until they are cancelled."""
-        return {"extraction": self.extraction.run(), "verifier": self.verifier.run()}
+        return {
+            "extraction": self.extraction.run(),
+            "verifier": self.verifier.run(),
+            "covering": self.covering.run(),
+        }
 
     @property
     def idle(self) -> bool:
         """Whether nothing is being thought about, or will be soon."""
-        return self.extraction.idle and self.verifier.idle
+        return self.extraction.idle and self.verifier.idle and self.covering.idle
+
+    def cover(self, profile: str, missing: Missing) -> None:
+        """Let a summary stand for what a context has no room for."""
+        self.covering.cover(profile, missing)
 
     async def settle(self, profile: OpenProfile, position: int, *, session: str = "") -> None:
         """Wait until what was written up to ``position`` is thought through: read (in ``session``), embedded, judged.

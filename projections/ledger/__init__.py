@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
     Checkpoint,
@@ -32,6 +33,7 @@ from projections.ledger.working import GoalEventRecord, GoalRecord, LearningReco
 __all__ = [
     "AsOf",
     "Checkpoint",
+    "Closing",
     "ContactRecord",
     "Conversation",
     "Counts",
@@ -49,13 +51,16 @@ __all__ = [
     "MemoryRecord",
     "MessageRecord",
     "NoteRecord",
+    "Overdue",
     "Page",
     "PassRecord",
     "Pending",
     "ReflectionRecord",
     "RefusalRecord",
+    "Resting",
     "ThinkingCounts",
     "UnreadSession",
+    "Untold",
     "Unused",
     "UsageRecord",
     "model_of",

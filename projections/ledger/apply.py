@@ -12,6 +12,8 @@ from domain.events import (
     ContactSet,
     ContactsLinked,
     ContactsUnlinked,
+    ConversationDeleted,
+    ConversationEnded,
     EmbeddingFailed,
     ExtractionCompleted,
     ExtractionFailed,
@@ -23,6 +25,8 @@ from domain.events import (
     UsageRecorded,
 )
 from domain.indexing import IndexChange, Indexing, session_token
+from projections.ledger.apply_episodes import Episodic, project_episodic
+from projections.ledger.apply_grounds import project_end
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_work import project_work
 from projections.ledger.apply_working import Working, project_working
@@ -41,8 +45,8 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
     match event:
         case MessageRecorded():
             _message_recorded(db, envelope, event)
-        case MessageForgotten():
-            db.execute("UPDATE messages SET content = '', name = '', forgotten = 1 WHERE id = ?", (event.message,))
+        case MessageForgotten() | ConversationEnded() | ConversationDeleted():
+            project_end(db, envelope, event)
         case ContactSet():
             _contact_set(db, envelope, event)
         case ContactsLinked() | ContactsUnlinked() | SettingsChanged():
@@ -61,6 +65,8 @@ def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
     event = envelope.data
     if isinstance(event, Working):
         project_working(db, envelope, event)
+    elif isinstance(event, Episodic):
+        project_episodic(db, envelope, event)
     elif event.category() == "memory":
         project_memory(db, envelope, event)
 

@@ -27,6 +27,15 @@ from domain.events import (
 )
 from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
+from projections.ledger.apply_copies import project_copies
+from projections.ledger.apply_grounds import (
+    drop_grounds,
+    lose_grounds,
+    not_overdue,
+    note_grounds,
+    note_words,
+    take_grounds,
+)
 from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -34,8 +43,9 @@ from projections.ledger.segments import key_segments
 
 __all__ = ["project_memory"]
 
-# Left out of a history entry: ids it has anyway, texts that are kept with the version, the retry's own id.
-_NOT_DETAIL = frozenset({"memory", "address", "memories", "content", "skeleton", "request_id"})
+# Left out of a history entry: ids it has anyway, texts that are kept with the version, the retry's own id, and which
+# other profiles there are.
+_NOT_DETAIL = frozenset({"memory", "address", "memories", "content", "skeleton", "request_id", "profile", "copy"})
 
 
 def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
@@ -62,23 +72,24 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
         case MemoryExpired():
             _end(db, envelope, event.memory, "expired")
         case MemoryForgotten():
-            for memory in event.memories:
-                _forget(db, envelope, memory)
+            _forget_all(db, envelope, event)
         case _:
             _set_field(db, envelope, event)
+    project_copies(db, envelope, event)
     _note(db, envelope, event)
 
 
 def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
     match event:
         case MemoryRevised():
-            _set(db, event.memory, "metadata", _json(event.metadata))
+            _revise(db, envelope, event)
         case MemoryDecayed():
             _set(db, event.memory, "confidence", event.confidence)
             _set(db, event.memory, "decayed_on", event.day)
             _reopen(db, envelope, event.memory)
         case MemoryConsolidated():
             _set(db, event.memory, "sources", _json(event.sources))
+            take_grounds(db, event)
             _set(db, event.memory, "confidence", event.confidence)
             _reopen(db, envelope, event.memory)
         case ExpirySet():
@@ -88,6 +99,15 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
             _set(db, event.memory, "pinned", int(isinstance(event, MemoryPinned)))
         case MemoryJudged():
             _set(db, event.memory, "judged", 1)
+
+
+def _revise(db: sqlite3.Connection, envelope: Envelope, event: MemoryRevised) -> None:
+    if event.metadata is not None:
+        _set(db, event.memory, "metadata", _json(event.metadata))
+    if event.affirmed and envelope.actor.type == "person":
+        _set(db, event.memory, "author_type", "person")
+    if event.lost:
+        lose_grounds(db, event)
 
 
 def _set(db: sqlite3.Connection, memory: str, column: str, value: object) -> None:
@@ -138,6 +158,7 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     segments = key_segments(event.key)
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
+    note_grounds(db, envelope, event)
     _open_interval(db, envelope, event.memory)
 
 
@@ -159,7 +180,14 @@ def _end(db: sqlite3.Connection, envelope: Envelope, memory: str, status: str, b
         " WHERE id = ? AND status <> 'forgotten'",
         (status, by, by, memory),
     )
+    not_overdue(db, memory)
     _close_interval(db, envelope, memory)
+
+
+def _forget_all(db: sqlite3.Connection, envelope: Envelope, event: MemoryForgotten) -> None:
+    for memory in event.memories:
+        _forget(db, envelope, memory)
+    drop_grounds(db, event.memories)
 
 
 def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
@@ -232,6 +260,8 @@ def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
             for memory, other, entry in entries
         ),
     )
+    if isinstance(event, ContradictionNoted):
+        note_words(db, envelope, event)
 
 
 def _other(event: Event) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from domain.envelope import Envelope
 from domain.events import ExtractionCompleted, ExtractionFailed, PassCompleted, RefusalRecorded, UsageRecorded
+from projections.ledger.apply_grounds import corroborated
 from projections.ledger.records import micros
 
 __all__ = ["Work", "project_work"]
@@ -34,6 +35,8 @@ def project_work(db: sqlite3.Connection, envelope: Envelope, event: Work) -> Non
 def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCompleted | ExtractionFailed) -> None:
     """Mark the messages as read or failed, and note the work. What was completed stays so."""
     completed = isinstance(event, ExtractionCompleted)
+    if isinstance(event, ExtractionCompleted):
+        corroborated(db, envelope, event)
     _mark(db, event.messages, _DONE if completed else _FAILED)
     if isinstance(event, ExtractionCompleted):
         _restated(db, micros(envelope.recorded_at), event)

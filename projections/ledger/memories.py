@@ -105,12 +105,13 @@ class MemoryQueries:
         limit: int = 50,
         as_of: AsOf | None = None,
         within: frozenset[str] | None = None,
+        since: datetime | None = None,
     ) -> Page:
         """Return a page of memories, newest first, of a contact (and all it is linked with) and agent-wide.
 
         Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
         cursor names, so that later writes move nothing. With ``as_of`` the status is that of then, judged by
-        the clock ``now``, and forgotten memories stay out.
+        the clock ``now``, and forgotten memories stay out. Unless pinned, what was recorded before ``since`` does too.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
         """
         conditions, parameters = _status_filter(status, now) if as_of is None else _past_filter(status, now, as_of)
@@ -118,6 +119,9 @@ class MemoryQueries:
             if value:
                 conditions.append(condition)
                 parameters.append(value)
+        if since is not None:
+            conditions.append("(m.recorded_at >= ? OR m.pinned)")
+            parameters.append(micros(since))
         if cursor:
             conditions.append("m.position < ?")
             parameters.append(_read_cursor(cursor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from projections.ledger import rows
 from projections.ledger.contacts import group_of, shadowed
 from projections.ledger.matching import MATCHES, matching
 from projections.ledger.records import Conversation, Filler, KeyHit, Live, LiveItem, MessageRecord, micros, moment
+from projections.ledger.remembered import Remembered
 from projections.ledger.store import Store
 
 __all__ = ["RecallQueries"]
@@ -55,22 +57,25 @@ class RecallQueries:
     """Reads of conversations, messages and liveness; part of `Ledger`."""
 
     _store: Store
+    _remembered: Remembered
 
     def live(self, ids: Sequence[str], now: datetime, *, linked: Sequence[str] = ()) -> Live:
         """Return which of these memories and messages are live at ``now``, seen in one snapshot.
 
         Of several memories that contacts ``linked`` have under one key, only the one that counts is live.
         """
-        memories, messages = rows.array(i for i in ids if "@" in i), rows.array(i for i in ids if "@" not in i)
+        at = micros(now)
         with self._store.read() as db:
             (position,) = db.execute("SELECT position FROM checkpoint").fetchone()
-            found: dict[str, LiveItem] = {}
-            for row in db.execute(_LIVE_MEMORIES, (memories, micros(now))):
-                found[row[0]] = rows.live_memory(row)
-            for row in db.execute(_LIVE_MESSAGES, (messages,)):
-                found[row[0]] = rows.live_message(row)
-            for id_ in shadowed(db, memories, linked, now) if len(linked) > 1 else ():
-                found.pop(id_, None)
+            kept = self._remembered.at(position)
+            found, unknown = kept.live(ids, position, at)
+            if unknown:
+                read = _read_live(db, unknown, at)
+                kept.keep(read)
+                found.update((item.id, item) for item, _ in read)
+            if len(linked) > 1:
+                for id_ in shadowed(db, rows.array(id_ for id_ in ids if "@" in id_), linked, now):
+                    found.pop(id_, None)
         return Live(position, found)
 
     def keys_matching(
@@ -98,7 +103,9 @@ class RecallQueries:
         kinds: frozenset[str] | None = None,
     ) -> list[str]:
         """Return the live memories under exactly these folded keys, newest first."""
-        parameters = (rows.array(folded_keys), *matching(now, scopes, kinds))
+        if not (keys := list(folded_keys)):
+            return []
+        parameters = (rows.array(keys), *matching(now, scopes, kinds))
         with self._store.read() as db:
             return [row[0] for row in db.execute(_KEYED, parameters)]
 
@@ -129,8 +136,15 @@ class RecallQueries:
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return for each of these messages the one before and the one after it in its session, if there are."""
         with self._store.read() as db:
-            found = db.execute(_NEIGHBOURS, (rows.array(ids),)).fetchall()
-        return {id_: tuple(near for near in (before, after) if near) for id_, before, after in found}
+            (position,) = db.execute("SELECT position FROM checkpoint").fetchone()
+            kept = self._remembered.at(position)
+            found, unknown = kept.beside(ids)
+            if unknown:
+                pairs = db.execute(_NEIGHBOURS, (rows.array(unknown),)).fetchall()
+                found.update((id_, tuple(near for near in (before, after) if near)) for id_, before, after in pairs)
+                # The last message of a session gets another neighbour with the next one.
+                kept.keep_beside((id_, found[id_]) for id_, _, after in pairs if after)
+        return found
 
     def session_messages(
         self, session: str, *, before: int | None = None, limit: int = 10, oldest_first: bool = False
@@ -180,3 +194,14 @@ class RecallQueries:
         with self._store.read() as db:
             (found,) = db.execute(sql).fetchone()
         return bool(found)
+
+
+def _read_live(db: sqlite3.Connection, ids: Sequence[str], at: int) -> list[tuple[LiveItem, int | None]]:
+    """Return those of the memories and messages that are live at a time, each with when it expires."""
+    found: list[tuple[LiveItem, int | None]] = []
+    if memories := [id_ for id_ in ids if "@" in id_]:
+        read = db.execute(_LIVE_MEMORIES, (rows.array(memories), at))
+        found.extend((rows.live_memory(row), row[rows.EXPIRES]) for row in read)
+    if messages := [id_ for id_ in ids if "@" not in id_]:
+        found.extend((rows.live_message(row), None) for row in db.execute(_LIVE_MESSAGES, (rows.array(messages),)))
+    return found

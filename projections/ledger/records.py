@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from domain.events import Origin
+
 __all__ = [
     "AsOf",
     "Checkpoint",
@@ -132,6 +134,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, kw_only=True):
     stated_at: datetime | None
     extraction: str
     model: str
+    origin: Origin | None = None
+    origin_status: str = ""
 
     def status_at(self, now: datetime) -> str:
         """Return the status with expiry judged at ``now``."""
@@ -173,6 +177,7 @@ class LiveItem(msgspec.Struct, frozen=True, kw_only=True):
     stated_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    pinned: bool = False
 
     @property
     def happened(self) -> datetime:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from domain.events import Origin
 from projections.ledger.records import (
     Conversation,
     HistoryRecord,
@@ -21,6 +22,7 @@ from projections.ledger.records import (
 
 __all__ = [
     "CONVERSATION",
+    "EXPIRES",
     "HISTORY",
     "LIVE_MEMORY",
     "LIVE_MESSAGE",
@@ -40,7 +42,8 @@ MEMORY = """
 SELECT m.id, m.address, m.version, m.kind, m.fact_type, m.scope, m.key, m.folded_key, m.text, m.queries, m.session,
     m.source, m.confidence, m.author, m.author_type, m.sources, m.metadata, m.occurred_at, m.valid_from, m.valid_to,
     m.expires_at, m.recorded_at, m.position, m.status, m.superseded_by, m.pinned, coalesce(a.count, 0), a.last_at,
-    m.stated_at, m.extraction, m.model
+    m.stated_at, m.extraction, m.model,
+    (SELECT o.origin FROM origins o WHERE o.memory = m.id), (SELECT o.status FROM origins o WHERE o.memory = m.id)
 FROM memories m LEFT JOIN accesses a ON a.memory = m.id
 """
 
@@ -54,9 +57,10 @@ CONVERSATION = "SELECT session, token, contact, channel, created_at, position FR
 
 HISTORY = "SELECT position, memory, topic, at, actor, actor_type, detail FROM memory_events"
 
+# Rows of the two below are kept in memory (`remembered`): a column that an event changes later needs its event there.
 LIVE_MEMORY = """
 SELECT m.id, m.kind, m.text, m.position, m.recorded_at, m.session, m.occurred_at, m.scope, m.key, m.fact_type,
-    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to
+    m.source, m.sources, m.confidence, m.stated_at, m.valid_from, m.valid_to, m.expires_at, m.pinned
 FROM memories m
 """
 
@@ -65,7 +69,11 @@ SELECT m.id, m.content, m.position, m.recorded_at, m.session, m.at, coalesce(c.c
 FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
 
+#: Where a LIVE_MEMORY row says when the memory expires.
+EXPIRES = 16
+
 _STRINGS = msgspec.json.Decoder(tuple[str, ...])
+_ORIGIN = msgspec.json.Decoder(Origin)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -117,6 +125,8 @@ def memory(row: Sequence[Any] | sqlite3.Row) -> MemoryRecord:
         stated_at=_moment(row[28]),
         extraction=row[29],
         model=row[30],
+        origin=None if row[31] is None else _ORIGIN.decode(row[31]),
+        origin_status=row[32] or "",
     )
 
 
@@ -181,6 +191,7 @@ def live_memory(row: Sequence[Any]) -> LiveItem:
         stated_at=_moment(row[13]),
         valid_from=_moment(row[14]),
         valid_to=_moment(row[15]),
+        pinned=bool(row[17]),
     )
 
 

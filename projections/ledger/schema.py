@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 9
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -115,6 +115,37 @@ CREATE INDEX IF NOT EXISTS memories_later ON memories (skeleton) WHERE folded_ke
 CREATE INDEX IF NOT EXISTS memories_unjudged ON memories (position)
     WHERE judged = 0 AND status = 'live' AND kind <> 'task';
 CREATE INDEX IF NOT EXISTS memories_skeleton ON memories (skeleton) WHERE status = 'live';
+
+-- Summaries that stand for ranges of messages; one that loses a message goes.
+CREATE TABLE IF NOT EXISTS overlays (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    first_position INTEGER NOT NULL,
+    last_position INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    position INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS overlays_session ON overlays (session, first_position);
+CREATE TABLE IF NOT EXISTS overlay_messages (message TEXT PRIMARY KEY, overlay TEXT NOT NULL) STRICT;
+-- Overlays that lost a message: what takes their place names them.
+CREATE TABLE IF NOT EXISTS lost_overlays (id TEXT PRIMARY KEY, session TEXT NOT NULL) STRICT;
+
+-- The summary of all that was said up to a message, and those it was before.
+CREATE TABLE IF NOT EXISTS summaries (
+    position INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    upto INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    archived_at INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS summaries_session ON summaries (session, position);
 
 -- Instructions to stay quiet about something, and where; an empty scope is everywhere.
 CREATE TABLE IF NOT EXISTS suppressions (
@@ -278,6 +309,75 @@ CREATE TABLE IF NOT EXISTS memory_events (
     PRIMARY KEY (address, position, memory)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS memory_events_other ON memory_events (other) WHERE other <> '';
+
+-- What memories rest on: the messages of one ground (`position`, `part`) were read together.
+CREATE TABLE IF NOT EXISTS grounds (
+    memory TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (memory, position, part, message)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS grounds_message ON grounds (message);
+
+-- What was noted at a memory in words that were drawn from messages.
+CREATE TABLE IF NOT EXISTS noted (
+    message TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    PRIMARY KEY (message, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS forgotten (
+    message TEXT PRIMARY KEY,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Work that follows from what is recorded, until it is recorded as done: memories that rest on a forgotten message,
+-- tasks of a session that ended, and deleted sessions with something left of them.
+CREATE TABLE IF NOT EXISTS bereft (memory TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS overdue (memory TEXT PRIMARY KEY, actor TEXT NOT NULL, actor_type TEXT NOT NULL)
+    STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS deleting (
+    session TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Where copies come from, and what became of the original.
+CREATE TABLE IF NOT EXISTS origins (
+    memory TEXT PRIMARY KEY,
+    origin TEXT NOT NULL,
+    status TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Copies that memories have in other profiles, and what these still have to be told.
+CREATE TABLE IF NOT EXISTS copies (
+    memory TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    copy TEXT NOT NULL,
+    PRIMARY KEY (memory, profile, copy)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS untold (
+    memory TEXT NOT NULL,
+    profile TEXT NOT NULL,
+    copy TEXT NOT NULL,
+    how TEXT NOT NULL,
+    event TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL,
+    PRIMARY KEY (memory, profile, copy)
+) STRICT, WITHOUT ROWID;
+
+-- The last end of each session that ended.
+CREATE TABLE IF NOT EXISTS session_ends (
+    session TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS key_segments (
     segment TEXT NOT NULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -18,6 +19,7 @@ _FUNCTION_WORDS = frozenset(
     """.split()  # noqa: SIM905 -- a hundred quoted words would be a page
 )
 _LONGEST_UNSPACED = 8
+_ASCII_RUN = re.compile("[0-9A-Za-z]+")
 _UNSPACED = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
 
@@ -47,6 +49,10 @@ def query_segments(query: str) -> tuple[str, ...]:
 
 
 def _runs(text: str) -> Iterator[str]:
+    if text.isascii():
+        # The same runs; every text that recall shows is cut here.
+        yield from _ASCII_RUN.findall(text)
+        return
     start = None
     for index, char in enumerate(text):
         word = char.isalnum() or unicodedata.category(char).startswith("M")

@@ -13,9 +13,12 @@ from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.episodes import EpisodeQueries
+from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
+from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
@@ -36,10 +39,12 @@ class Ledger(
     MemoryQueries,
     RecallQueries,
     TimeQueries,
+    EpisodeQueries,
     SuppressionQueries,
     ContactQueries,
     WorkQueries,
     ThinkingQueries,
+    GroundQueries,
     UpkeepQueries,
     WorkingQueries,
 ):
@@ -62,8 +67,9 @@ class Ledger(
         wanted = (self._indexing.model, self._indexing.dimension)
         with self._store.write() as db:
             db.execute("INSERT OR IGNORE INTO checkpoint VALUES (1, 0, 0, '', ?, ?)", wanted)
-            found = db.execute("SELECT model, dimension FROM checkpoint").fetchone()
-        if found != wanted:
+            *found, position = db.execute("SELECT model, dimension, position FROM checkpoint").fetchone()
+        self._remembered = Remembered(position)
+        if tuple(found) != wanted:
             raise MismatchError(
                 "the ledger was built for another embedding model; rebuild the profile",
                 expected=f"{wanted[0]} with {wanted[1]} dimensions",
@@ -88,6 +94,8 @@ class Ledger(
             for envelope in new:
                 project(db, envelope, self._indexing)
             _advance(db, target, new)
+            self._remembered.change(at.position, target, new)
+        self._remembered.changed()
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:

@@ -23,7 +23,10 @@ timeout = 90.0
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_a_conversation_is_read_by_a_real_model(tmp_path: Path) -> None:
-    """A turn is read or its failure recorded, memories name their lines, and the server's counts of tokens are kept."""
+    """A turn is read or its failure recorded, memories name their lines, an answer its results or why there is none.
+
+    The server's counts of tokens are kept.
+    """
     data = tmp_path / "data"
     data.mkdir()
     with serving(weights(tmp_path), context=3_072) as url:
@@ -40,6 +43,11 @@ async def test_a_conversation_is_read_by_a_real_model(tmp_path: Path) -> None:
                 assert read.data["model"].startswith("openai:smollm2")
                 for memory in (await client.list()).entries:
                     assert memory.sources == [said.outcomes[0].id]
+                found = await client.recall("Where do I live?", answer=True)
+                assert [one.id for one in found.results if one.kind == "message"] == [said.outcomes[0].id]
+                assert found.answer is not None
+                assert found.answer.text or found.answer.reason
+                assert set(found.answer.cited) <= {one.id for one in found.results}
             service.stop()  # what was counted is written down
             service.start()
             async with await service.client() as client:

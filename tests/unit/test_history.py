@@ -56,6 +56,9 @@ def test_never_above_the_budget_and_in_order(given_: tuple[list[Line], list[Over
         assert part.range
         assert part.cut or part.text == texts[part.range.first]
     assert len({part.range for part in messages}) == len(messages)
+    shown = [part.range for part in history.parts if part.kind == "overlay" and part.range]
+    covered = {index for one in shown for index in range(one.first, one.last + 1)}
+    assert covered.isdisjoint(part.range.first for part in messages if part.range)
     tail = [part for part in history.parts if part.kind == "tail" and part.range]
     assert [part.range.first for part in tail if part.range] == list(range(len(said) - len(tail), len(said)))
     if sum(estimated_tokens(line.text) for line in said) <= budget and read >= len(said) - 2:

@@ -260,20 +260,14 @@ def test_every_topic_is_decided_about() -> None:
     silent |= {"extraction.completed", "extraction.failed", "reflection.recorded"}
     silent |= {"goal.set", "goal.progressed", "goal.closed"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
+    silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
-    nothing = {
-        "consolidated",
-        "contradiction_noted",
-        "expiry_set",
-        "decayed",
-        "judged",
-        "pinned",
-        "revised",
-        "unpinned",
-    }
+    nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}
+    nothing |= {"consolidated", "copied", "copy_followed", "origin_changed"}
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
+    other |= {"conversation.ended", "conversation.deleted"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     other |= {"upkeep.completed", "upkeep.kept", "upkeep.merged"}
     assert set(TOPICS) == silent | added | memory | other

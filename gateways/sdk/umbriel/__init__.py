@@ -24,7 +24,9 @@ from umbriel._split import sequence_of
 from umbriel._subscription import Subscription
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
 from umbriel.client import Umbriel
+from umbriel.copies import Origin
 from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
+from umbriel.sessions import DeleteSessionReply, EndSessionReply
 from umbriel.types import (
     ChannelHit,
     ErrorReply,
@@ -61,6 +63,8 @@ __all__ = [
     "ContactInfo",
     "ContactsReply",
     "DamagedError",
+    "DeleteSessionReply",
+    "EndSessionReply",
     "ErrorReply",
     "FeedEvent",
     "FeedReply",
@@ -79,6 +83,7 @@ __all__ = [
     "MessageOutcome",
     "MismatchError",
     "NotFoundError",
+    "Origin",
     "PrincipalInfo",
     "PrincipalSecret",
     "PrincipalsReply",

@@ -63,7 +63,10 @@ class ChangeVerbs:
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
-        """Forget a memory by id or key; ``preview`` says what would be touched and touches nothing."""
+        """Forget a memory by id or key, or a message by its id with what was drawn from it.
+
+        ``preview`` says what would be touched and touches nothing.
+        """
         request = wire.ForgetRequest(
             id=id,
             key=key,

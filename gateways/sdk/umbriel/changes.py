@@ -56,9 +56,13 @@ class ExpireRequest(Request, frozen=True):
 
 
 class TouchedReply(Reply, frozen=True):
-    """The ids that were (or, in a preview, would be) touched; ``memory`` is the version a correction left live."""
+    """The ids that were (or, in a preview, would be) touched; ``memory`` is the version a correction left live.
+
+    ``kept`` are memories that rested on a message that was forgotten too, and stay.
+    """
 
     touched: list[str]
     position: str
     preview: bool = False
     memory: str = ""
+    kept: list[str] = []

@@ -13,10 +13,13 @@ from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
 from umbriel._changes import ChangeVerbs
+from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
+from umbriel._copies import CopyVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
+from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
@@ -36,7 +39,19 @@ _POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
-class Umbriel(ChangeVerbs, ConversationVerbs, TurnVerbs, NoteVerbs, GoalVerbs, AdminVerbs, PrincipalVerbs, UpkeepVerbs):
+class Umbriel(
+    ChangeVerbs,
+    ContextVerbs,
+    ConversationVerbs,
+    SessionVerbs,
+    TurnVerbs,
+    NoteVerbs,
+    GoalVerbs,
+    CopyVerbs,
+    AdminVerbs,
+    PrincipalVerbs,
+    UpkeepVerbs,
+):
     """A connection to Umbriel as one principal, speaking for one profile.
 
     Open it with `connect` or `embedded`, close it with `close` or ``async with``. Every verb

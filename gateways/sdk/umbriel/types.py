@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.changes import ChangeRequest, CorrectRequest, ExpireRequest, ForgetRequest, TouchedReply
+from umbriel.copies import Origin
 from umbriel.recalling import ChannelHit, RecallReply, RecallRequest, RecallResult, Visibility
 from umbriel.state import (
     ForwardingStatus,
@@ -143,7 +144,7 @@ class Memory(Reply, frozen=True):
     """One version of a memory as the ledger knows it.
 
     ``stated_at`` is when it was said, where that is known; ``extraction`` and ``model`` are the work that wrote it and
-    the model it asked, empty where a caller stated it.
+    the model it asked, empty where a caller stated it. A copy has its ``origin``.
     """
 
     id: str
@@ -173,6 +174,7 @@ class Memory(Reply, frozen=True):
     stated_at: datetime | None = None
     extraction: str = ""
     model: str = ""
+    origin: Origin | None = None
 
 
 class RememberReply(Reply, frozen=True):
