@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from domain.envelope import Envelope
-from domain.events import MemoryConsolidated, (
+from domain.events import (
     ContradictionNoted,
     ConversationDeleted,
     ConversationEnded,
     ExtractionCompleted,
+    MemoryConsolidated,
     MemoryRemembered,
     MemoryRevised,
     MessageForgotten,
