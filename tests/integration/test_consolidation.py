@@ -19,7 +19,7 @@ from gateways.models.judges.sameness import Sameness
 from gateways.service.merging import Merged, Merger
 from gateways.service.models import Models, Provided
 from tests.thinkers import Thinkers
-from tests.thinking_world import PERSON, World, thinking
+from tests.thinking_world import PERSON, World, thinking, until
 
 
 class NearEmbedder:
@@ -223,6 +223,21 @@ async def test_what_is_restored_stays(here: Here) -> None:
     restored = await here.call("restore", id=merged.members[1])
     assert len(await here.texts(at_least=restored.position)) == 3
     assert await merge(here, days=2) == []
+
+
+async def test_forgotten_sources_reach_what_stands_for_others(here: Here) -> None:
+    """One of two messages forgotten, it rests on the other; with both it goes."""
+    said = await here.say("note a1 = Ana lives in Singapore", "note a2 = Ana is living in Singapore")
+    (merged,) = await merge(here)
+    await here.call("forget", id=said.outcomes[0].id)
+
+    async def rests_on(*messages: str) -> bool:
+        return [one.sources for one in (await here.call("list")).entries] == ([list(messages)] if messages else [])
+
+    await until(lambda: rests_on(said.outcomes[1].id))
+    assert (await here.call("get", id=merged.memory)).status == "live"
+    await here.call("forget", id=said.outcomes[1].id)
+    await until(rests_on)
 
 
 async def test_a_rebuild_says_the_same(here: Here) -> None:
