@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -83,7 +83,15 @@ class Memory(CopyState, Kept):
                 return self._write_late(standing, draft, context)
         return self._write(standing, draft, context)
 
-    def correct(self, memory: str, draft: MemoryRemembered, context: Context, *, rejected: bool = False) -> Remembered:
+    def correct(
+        self,
+        memory: str,
+        draft: MemoryRemembered,
+        context: Context,
+        *,
+        rejected: bool = False,
+        rule: str = "correction",
+    ) -> Remembered:
         """Let ``draft`` replace a version as the next one of the same memory, in one append.
 
         It stays at its address, also where that derives from the content: the chain is one. Equal content of the
@@ -98,7 +106,7 @@ class Memory(CopyState, Kept):
         self._check_rejected(draft, context, rejected=rejected)
         if version.live_at(context.now) and version.same(draft):
             return Remembered(memory, "duplicate")
-        corrected = self._write(standing, draft, context, rule="correction")
+        corrected = self._write(standing, draft, context, rule=rule)
         if version.pinned:
             self.pin(corrected.memory, context)
         return corrected
@@ -210,11 +218,19 @@ class Memory(CopyState, Kept):
         self.emit(event, context, key_scope=memory_key_scope(version.written))
         return True
 
-    def forget(self, context: Context, *, with_sources: bool = False, request_id: str = "") -> Sequence[str]:
-        """Take every version out of every view; returns the ids touched, none when done before."""
+    def forget(
+        self,
+        context: Context,
+        *,
+        with_sources: bool = False,
+        request_id: str = "",
+        only: Collection[str] | None = None,
+    ) -> Sequence[str]:
+        """Take every version (or ``only`` some) out of every view; returns the ids touched, none when done before."""
         if request_id in self._by_request:
             return ()
-        touched = tuple(v.written.memory for v in self.versions if v.status != "forgotten")
+        standing = (v.written.memory for v in self.versions if v.status != "forgotten")
+        touched = tuple(one for one in standing if only is None or one in only)
         if touched:
             written = self.versions[-1].written
             event = MemoryForgotten(
@@ -333,7 +349,7 @@ class Memory(CopyState, Kept):
     def on_superseded(self, event: MemorySuperseded) -> None:
         """End a version by replacement."""
         self._set(event.memory, "superseded")
-        if event.rule == "correction" and self.author.type == "person":
+        if event.rule in {"correction", "part"} and self.author.type == "person":
             self.find(event.memory).settled = True
 
     def on_retracted(self, event: MemoryRetracted) -> None:

@@ -68,8 +68,8 @@ class MemoryRemembered(Event, frozen=True):
 class MemorySuperseded(Event, frozen=True):
     """A version was replaced.
 
-    ``rule``: ``address``, ``order`` (it was said before what is live), ``correction``, ``restore``, ``judge``,
-    ``heuristic`` or ``consolidation``.
+    ``rule``: ``address``, ``order`` (it was said before what is live), ``correction``, ``part`` (a part of it was
+    taken out), ``restore``, ``judge``, ``heuristic`` or ``consolidation``.
     """
 
     TOPIC = "memory.superseded"
@@ -212,7 +212,10 @@ class MemoryRestored(Event, frozen=True):
 
 
 class MemoryForgotten(Event, frozen=True):
-    """These versions left every view; ``lost`` are the forgotten messages without which they rest on nothing."""
+    """These versions at the address left every view: all that were left, or older ones.
+
+    ``lost`` are the forgotten messages without which they rest on nothing.
+    """
 
     TOPIC = "memory.forgotten"
     address: str

@@ -22,6 +22,7 @@ from gateways.bench.conversations import YieldReport, measure_yield
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
 from gateways.bench.judging import judge
+from gateways.bench.mutating import mutate
 from gateways.bench.place import Place
 from gateways.bench.report import Report, apart_of, make_report
 from gateways.bench.run import Asking, Measured, Watcher, measure
@@ -206,4 +207,5 @@ async def _version(client: Umbriel) -> str:
 
 
 app.command()(judge)
+app.command()(mutate)
 app.command()(speed)

@@ -16,12 +16,34 @@ __all__ = ["correct", "expire", "forget", "pin", "reject", "restore", "retract",
 
 Id = Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory.")]
 Key = Annotated[str, typer.Option("--key", help="The live memory under this key.")]
+Matching = Annotated[
+    str,
+    typer.Option(
+        "--matching", metavar="WORDS", help="What it says, in words, or an identifier in it, however it is written."
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="With --matching: all that fit, where several do.")]
 Preview = Annotated[bool, typer.Option("--preview", help="Say what would be touched, and touch nothing.")]
 
 
 def _show(session: Session, reply: TouchedReply, done: str, would: str) -> None:
     verb_form = would if reply.preview else done
-    session.show(reply, lambda: output.say(f"{verb_form} {', '.join(reply.touched) or 'nothing'}."))
+
+    def people() -> None:
+        output.say(f"{verb_form} {', '.join(reply.touched) or 'nothing'}.")
+        _explain(reply)
+
+    session.show(reply, people)
+
+
+def _explain(reply: TouchedReply) -> None:
+    """Say what a description meant, and why."""
+    for one in reply.why:
+        reason = {"key": "its key", "identifier": f"its {one.form}", "text": f"its text, {one.score:.0%} of it"}[one.by]
+        left = f"; left: {one.left}" if one.left else ""
+        output.say(f"  {one.id}  {one.text}  (by {reason}{left})")
+    if reply.messages:
+        output.say(f"  messages that hold it: {', '.join(reply.messages)}")
 
 
 @verb
@@ -29,12 +51,16 @@ async def forget(
     session: Session,
     id: Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = "",
     key: Key = "",
+    matching: Matching = "",
+    all: All = False,
     contact: Contact = "",
     with_sources: Annotated[bool, typer.Option("--with-sources", help="Also the messages it rests on.")] = False,
     preview: Preview = False,
 ) -> None:
-    """Forget a memory, by id or by key."""
-    reply = await session.client.forget(id, key=key, contact=contact, with_sources=with_sources, preview=preview)
+    """Forget a memory, by id, by key or by what it says."""
+    reply = await session.client.forget(
+        id, key=key, description=matching, all=all, contact=contact, with_sources=with_sources, preview=preview
+    )
     _show(session, reply, "Forgot", "Would forget")
 
 
@@ -44,19 +70,23 @@ async def correct(
     *,
     words: Annotated[list[str], typer.Argument(metavar="[ID] TEXT", help="Which memory, and what it is to say.")],
     key: Key = "",
+    matching: Matching = "",
+    all: All = False,
     contact: Contact = "",
     valid_from: Time = None,
     valid_to: Time = None,
     preview: Preview = False,
 ) -> None:
-    """Correct what a memory says, by id or (with --key) by key; the old words stay in its history."""
-    named = 1 if key else 2
-    if len(words) != named:
-        raise typer.BadParameter(f"expected {'TEXT' if key else 'ID TEXT'}, found {len(words)} arguments")
+    """Correct what a memory says, by id, by --key or by what it says; the old words stay in its history."""
+    named = bool(key or matching)
+    if len(words) != (1 if named else 2):
+        raise typer.BadParameter(f"expected {'TEXT' if named else 'ID TEXT'}, found {len(words)} arguments")
     reply = await session.client.correct(
-        "" if key else words[0],
+        "" if named else words[0],
         words[-1],
         key=key,
+        description=matching,
+        all=all,
         contact=contact,
         valid_from=valid_from,
         valid_to=valid_to,
@@ -69,6 +99,7 @@ async def correct(
         else:
             old = ", ".join(one for one in reply.touched if one != reply.memory) or "nothing that is live"
             output.say(f"{'Would correct' if reply.preview else 'Corrected'} {old}; now {reply.memory}.")
+            _explain(reply)
 
     session.show(reply, people)
 
@@ -79,22 +110,34 @@ async def expire(
     *,
     id: Id = "",
     key: Key = "",
+    matching: Matching = "",
+    all: All = False,
     contact: Contact = "",
     at: Time = None,
     never: Annotated[bool, typer.Option("--never", help="Live until something else ends it.")] = False,
     preview: Preview = False,
 ) -> None:
     """Set when a memory stops being live."""
-    reply = await session.client.expire(id, key=key, contact=contact, at=at, never=never, preview=preview)
+    reply = await session.client.expire(
+        id, key=key, description=matching, all=all, contact=contact, at=at, never=never, preview=preview
+    )
     _show(session, reply, "Set the expiry of", "Would set the expiry of")
 
 
 def _command(name: str, help: str, done: str, would: str) -> Callable[..., None]:
     async def run(
-        session: Session, id: Id = "", key: Key = "", contact: Contact = "", preview: Preview = False
+        session: Session,
+        *,
+        id: Id = "",
+        key: Key = "",
+        matching: Matching = "",
+        all: All = False,
+        contact: Contact = "",
+        preview: Preview = False,
     ) -> None:
         ask = getattr(session.client, name)
-        _show(session, await ask(id, key=key, contact=contact, preview=preview), done, would)
+        reply = await ask(id, key=key, description=matching, all=all, contact=contact, preview=preview)
+        _show(session, reply, done, would)
 
     run.__name__, run.__doc__ = name, help
     return verb(run)

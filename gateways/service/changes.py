@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -20,7 +20,7 @@ from gateways.service.rejections import note_settled, rejected_among
 from gateways.service.validate import check_change, check_correct, check_expire
 from umbriel.types import ChangeRequest, CorrectRequest, ExpireRequest, TouchedReply
 
-__all__ = ["CHANGES", "correct", "end", "expire"]
+__all__ = ["CHANGES", "correct", "end", "ending", "expire"]
 
 #: a command on one version: the memory, the version's id, who and when, the request's id
 Command = Callable[[Memory, str, Context, str], object]
@@ -42,6 +42,15 @@ async def end(core: Core, caller: Caller, profile: str, verb: str, request: Chan
     async with core.profiles.use(profile) as opened:
         memory_id = await _find(core, opened, request, ended=verb == "restore")
         return await _change(core, caller, opened, memory_id, request, CHANGES[verb])
+
+
+def ending(verb: str) -> Callable[[Core, Caller, str, ChangeRequest], Awaitable[TouchedReply]]:
+    """Return what carries out one of the verbs of ``CHANGES``."""
+
+    async def run(core: Core, caller: Caller, profile: str, request: ChangeRequest) -> TouchedReply:
+        return await end(core, caller, profile, verb, request)
+
+    return run
 
 
 async def expire(core: Core, caller: Caller, profile: str, request: ExpireRequest) -> TouchedReply:

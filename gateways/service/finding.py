@@ -40,8 +40,8 @@ def find_by_id(id: str) -> str:
     """Return the id of a memory when it is one, or raise InvalidInputError."""
     if "@" not in id:
         raise InvalidInputError(
-            "a memory is named by its id or its key; descriptions are not understood yet",
-            expected="<address>@<version>, as recall and list show it",
+            "this is no id; descriptions have a field of their own",
+            expected="<address>@<version>, as recall and list show it; or a description in `description` (--matching)",
             found=repr(id[:80]),
         )
     split_memory_id(id)

@@ -15,6 +15,7 @@ from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
+from gateways.service.describing import Answered, ById, or_described
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -55,6 +56,7 @@ class Service:
         self.administration = administration
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
+        self.answered = Answered()
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
@@ -98,23 +100,11 @@ async def _remember(service: Service, caller: Caller, profile: str, request: wir
     return reply
 
 
-async def _forget(service: Service, caller: Caller, profile: str, request: wire.ForgetRequest) -> msgspec.Struct:
-    return await memories.forget(service.core, caller, profile, request)
+def _changing(verb: str, run: ById) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
+    async def changed(service: Service, caller: Caller, profile: str, request: Any) -> msgspec.Struct:
+        return await or_described(service.core, service.answered, caller, profile, verb, request, run)
 
-
-def _changing(verb: str) -> Callable[[Service, Caller, str, wire.ChangeRequest], Awaitable[msgspec.Struct]]:
-    async def run(service: Service, caller: Caller, profile: str, request: wire.ChangeRequest) -> msgspec.Struct:
-        return await changes.end(service.core, caller, profile, verb, request)
-
-    return run
-
-
-async def _correct(service: Service, caller: Caller, profile: str, request: wire.CorrectRequest) -> msgspec.Struct:
-    return await changes.correct(service.core, caller, profile, request)
-
-
-async def _expire(service: Service, caller: Caller, profile: str, request: wire.ExpireRequest) -> msgspec.Struct:
-    return await changes.expire(service.core, caller, profile, request)
+    return changed
 
 
 async def _recall(service: Service, caller: Caller, profile: str, request: wire.RecallRequest) -> msgspec.Struct:
@@ -271,10 +261,13 @@ VERBS: dict[str, Verb] = {
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
         Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
-        Verb("forget", wire.ForgetRequest, wire.TouchedReply, _forget, _WRITE),
-        Verb("correct", wire.CorrectRequest, wire.TouchedReply, _correct, _WRITE),
-        Verb("expire", wire.ExpireRequest, wire.TouchedReply, _expire, _WRITE),
-        *(Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one), _WRITE) for one in changes.CHANGES),
+        Verb("forget", wire.ForgetRequest, wire.TouchedReply, _changing("forget", memories.forget), _WRITE),
+        Verb("correct", wire.CorrectRequest, wire.TouchedReply, _changing("correct", changes.correct), _WRITE),
+        Verb("expire", wire.ExpireRequest, wire.TouchedReply, _changing("expire", changes.expire), _WRITE),
+        *(
+            Verb(one, wire.ChangeRequest, wire.TouchedReply, _changing(one, changes.ending(one)), _WRITE)
+            for one in changes.CHANGES
+        ),
         Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),

@@ -25,6 +25,7 @@ from projections.ledger.records import (
     UnreadSession,
     UsageRecord,
 )
+from projections.ledger.scopes import Said, Stated
 from projections.ledger.segments import query_segments, query_words
 from projections.ledger.upkeep import PassRecord, Unused
 from projections.ledger.view import Ledger, model_of
@@ -58,6 +59,8 @@ __all__ = [
     "ReflectionRecord",
     "RefusalRecord",
     "Resting",
+    "Said",
+    "Stated",
     "ThinkingCounts",
     "UnreadSession",
     "Untold",

@@ -20,6 +20,7 @@ from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
+from projections.ledger.scopes import ScopeQueries
 from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
@@ -38,6 +39,7 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 class Ledger(
     MemoryQueries,
     RecallQueries,
+    ScopeQueries,
     TimeQueries,
     EpisodeQueries,
     SuppressionQueries,

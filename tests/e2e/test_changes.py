@@ -98,7 +98,7 @@ async def test_corrections_of_five_shapes_survive_a_rebuild(client: Umbriel, per
 
 
 async def test_a_preview_and_a_refusal_change_nothing(client: Umbriel, person: Umbriel) -> None:
-    """Previews list what would be touched; agents correct no person; descriptions are not understood."""
+    """Previews list what would be touched; agents correct no person; a description is no id."""
     stated = await person.remember("My name is Ana", key="name")
     preview = await person.correct(key="name", content="My name is Bea", preview=True)
     assert preview.touched == [f"{stated.memory.id[:-1]}2", stated.memory.id]

@@ -187,7 +187,7 @@ def test_demo_holds() -> None:
 
 
 def test_a_memory_is_corrected_rejected_and_restored(cli: Cli) -> None:
-    """The verbs of the command line change what is live, previews do not, and a description is refused."""
+    """The verbs of the command line change what is live, previews do not; descriptions are understood."""
     place = ("--profile", "changes")
     wrote = cli.json("remember", "The gate opens at nine", "--key", "gate", *place)["memory"]["id"]
     preview = cli.json("correct", wrote, "The gate opens at ten", "--preview", *place)
@@ -200,3 +200,10 @@ def test_a_memory_is_corrected_rejected_and_restored(cli: Cli) -> None:
     expired = cli.json("expire", done["memory"], "--at", "2020-01-01", *place)
     assert expired["touched"] == [done["memory"]]
     assert "descriptions" in cli.fails("retract", "the gate", *place, code=2)
+    said = cli.json("remember", "Ana paints doors and repairs gates", *place)["memory"]["id"]
+    shown = cli.run("forget", "--matching", "Ana repairs gates", "--preview", *place).stdout
+    assert shown.startswith(f"Would forget {said[:-1]}2, {said}.\n")
+    assert "left: Ana paints doors" in shown
+    told = cli.json("correct", "--matching", "Ana paints doors", "Ana paints walls", *place)
+    assert cli.json("get", told["memory"], *place)["text"] == "Ana paints walls and repairs gates"
+    assert "no memory fits" in cli.fails("forget", "--matching", "Bea repairs gates", *place, code=3)

@@ -37,7 +37,7 @@ _SPELLED = (
 _REMINDER = re.compile(r"^(?:please )?(?:(?:do not|never) forget|remember)(?: to| that)?\s+")
 _SHORT = 4
 _LETTER = re.compile(r"(?<=\S )A\b(?!')")
-_TOKEN = re.compile(r"'s|#?\w+(?:[.,:/@+-]\w+)*")
+_TOKEN = re.compile(r"'s|#?\w+(?:[.,:/@+-]\w+)*(?:\+\+|#)?")
 _CODE = re.compile(r"[a-z]+-\d+|#\d+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*(?:st|nd|rd|th)?")

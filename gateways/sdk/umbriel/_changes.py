@@ -14,7 +14,13 @@ _WRITE = 60.0
 
 
 class ChangeVerbs:
-    """Each names a memory by ``id`` or by ``key``; ``preview`` says what would be touched and touches nothing.
+    """Each names a memory by ``id``, by ``key`` or by a ``description``; ``preview`` touches nothing.
+
+    A description means the memory whose key it is, the ones that hold the identifier it names (an e-mail address, a
+    phone, card or account number, a UUID, a URL, a handle, however it is written), or the one that says what it
+    says: every word must be accounted for. Of a memory that says several things only the part is meant. Raises
+    NotFoundError where nothing fits, InvalidInputError with the candidates where several fit equally well and ``all``
+    is not asked for. The reply's ``why`` tells what was meant and why; a preview lists exactly what would be touched.
 
     A repeated request is carried out once: a ``request_id`` is made up when none is given.
     """
@@ -28,6 +34,8 @@ class ChangeVerbs:
         content: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
@@ -44,6 +52,8 @@ class ChangeVerbs:
             content=content,
             id=id,
             key=key,
+            description=description,
+            all=all,
             contact=contact,
             valid_from=valid_from,
             valid_to=valid_to,
@@ -57,19 +67,24 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         with_sources: bool = False,
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
-        """Forget a memory by id or key, or a message by its id with what was drawn from it.
+        """Forget a memory, or a message by its id with what was drawn from it.
 
-        ``preview`` says what would be touched and touches nothing.
+        By an identifier every memory of the scope that holds it goes, in any version. The reply's ``messages`` hold it
+        too; ``with_sources`` forgets them as well. ``preview`` says what would be touched and touches nothing.
         """
         request = wire.ForgetRequest(
             id=id,
             key=key,
+            description=description,
+            all=all,
             contact=contact,
             with_sources=with_sources,
             preview=preview,
@@ -82,6 +97,8 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         at: datetime | None = None,
         never: bool = False,
@@ -93,6 +110,8 @@ class ChangeVerbs:
         request = wire.ExpireRequest(
             id=id,
             key=key,
+            description=description,
+            all=all,
             contact=contact,
             at=at,
             never=never,
@@ -106,13 +125,15 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Withdraw a live memory without a replacement; it can be stated again."""
-        request = _change(id, key, contact, request_id, preview=preview)
+        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
         return await self._transport.call(self._profile, "retract", request, wire.TouchedReply, timeout=timeout)
 
     async def reject(
@@ -120,13 +141,15 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Declare a memory wrong, as a person: in its scope no agent can state it again, in whatever disguise."""
-        request = _change(id, key, contact, request_id, preview=preview)
+        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
         return await self._transport.call(self._profile, "reject", request, wire.TouchedReply, timeout=timeout)
 
     async def restore(
@@ -134,13 +157,15 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Make a version live again; the one that is live now is superseded by it."""
-        request = _change(id, key, contact, request_id, preview=preview)
+        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
         return await self._transport.call(self._profile, "restore", request, wire.TouchedReply, timeout=timeout)
 
     async def pin(
@@ -148,13 +173,15 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Exempt a memory from decay and consolidation."""
-        request = _change(id, key, contact, request_id, preview=preview)
+        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
         return await self._transport.call(self._profile, "pin", request, wire.TouchedReply, timeout=timeout)
 
     async def unpin(
@@ -162,19 +189,29 @@ class ChangeVerbs:
         id: str = "",
         *,
         key: str = "",
+        description: str = "",
+        all: bool = False,
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Make a memory subject to decay again."""
-        request = _change(id, key, contact, request_id, preview=preview)
+        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
         return await self._transport.call(self._profile, "unpin", request, wire.TouchedReply, timeout=timeout)
 
 
-def _change(id: str, key: str, contact: str, request_id: str, *, preview: bool) -> wire.ChangeRequest:
+def _change(
+    id: str, key: str, description: str, contact: str, request_id: str, *, all: bool, preview: bool
+) -> wire.ChangeRequest:
     return wire.ChangeRequest(
-        id=id, key=key, contact=contact, preview=preview, request_id=request_id or _new_request_id()
+        id=id,
+        key=key,
+        description=description,
+        all=all,
+        contact=contact,
+        preview=preview,
+        request_id=request_id or _new_request_id(),
     )
 
 
