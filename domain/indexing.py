@@ -86,7 +86,7 @@ def memory_text(event: MemoryRemembered) -> str:
 
 def memory_key_scope(event: MemoryRemembered) -> str:
     """Return the key scope of a memory: its conversation if it was extracted, else contact or agent-wide."""
-    if event.source in ("turn", "ingest", "pre-compaction") and event.session:
+    if event.source in ("turn", "ingest", "pre-compaction", "consolidation") and event.session:
         return conversation_scope(event.session)
     return agent_scope() if event.scope is None else contact_scope(event.scope)
 

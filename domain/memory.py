@@ -12,7 +12,6 @@ from domain.errors import InvalidInputError, NotFoundError, RefusedError
 from domain.events import (
     ContradictionNoted,
     ExpirySet,
-    MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
     MemoryJudged,
@@ -27,15 +26,16 @@ from domain.events import (
 )
 from domain.ids import memory_id
 from domain.indexing import memory_key_scope
-from domain.kernel import Aggregate, Context
+from domain.kernel import Context
 from domain.resting import affirm
 from domain.text import fold_content, skeleton
+from domain.upkeep import Kept
 from domain.version import Remembered, Status, Version
 
 __all__ = ["Memory", "Remembered", "Status", "Version"]
 
 
-class Memory(CopyState, Aggregate):
+class Memory(CopyState, Kept):
     """All versions at one address.
 
     At most one has the status ``live``, expired or not: one that has expired is superseded by the next one
@@ -130,8 +130,8 @@ class Memory(CopyState, Aggregate):
         """Return a version that somebody ended and that rested on all these messages, or nothing."""
         if not sources:
             return ""
-        ended = (v.written for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
-        return next((written.memory for written in ended if set(sources) <= set(written.sources)), "")
+        ended = (v for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
+        return next((v.written.memory for v in ended if set(sources) <= set(v.sources)), "")
 
     def _write_late(self, standing: Version, draft: MemoryRemembered, context: Context) -> Remembered:
         known = next((v for v in self.versions if v.says(draft) and v.stated_at == draft.stated_at), None)
@@ -366,7 +366,7 @@ class Memory(CopyState, Aggregate):
         """Bring a version back; one that a person brings back counts as a person's statement."""
         self._set(event.memory, "live", event.request_id)
         version = self.find(event.memory)
-        version.settled = False
+        version.settled, version.restored = False, True
         if self.author.type == "person":
             version.author_type = "person"
         self._rejected.discard(skeleton(event.content.text))
@@ -391,10 +391,6 @@ class Memory(CopyState, Aggregate):
     def on_unpinned(self, event: MemoryUnpinned) -> None:
         """Unpin a version."""
         self.find(event.memory).pinned = False
-
-    def on_decayed(self, event: MemoryDecayed) -> None:
-        """Note the day of a decay."""
-        self.find(event.memory).decayed_on = event.day
 
     def on_revised(self, event: MemoryRevised) -> None:
         """Note what it rests on no more, and who states it besides; metadata is the ledger's."""

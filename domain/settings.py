@@ -13,7 +13,9 @@ __all__ = [
     "AccessSettings",
     "AnalysisLimits",
     "AnswerLimits",
+    "ConsolidationPreferences",
     "DataFlow",
+    "DecayPreferences",
     "ExtractionLimits",
     "ExtractionPreferences",
     "HistoryLimits",
@@ -257,6 +259,29 @@ class VerifierPreferences(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
 
 
+class DecayPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """How the confidence of what nobody uses falls: ``× factor`` a day from ``days`` without use on, to ``floor``.
+
+    What a person stated is spared by default: a statement does not become less true because nobody asks for it, and
+    who confirmed it would find it behind what agents guessed later.
+    """
+
+    enabled: bool = True
+    days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 30
+    factor: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.8
+    floor: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
+    spare_people: bool = True
+
+
+class ConsolidationPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked at for duplicates each day: how many memories of a scope, how alike, how many merges at most."""
+
+    enabled: bool = True
+    sample: Annotated[int, msgspec.Meta(ge=2, le=200)] = 30
+    cosine: Annotated[float, msgspec.Meta(ge=0.5, le=1.0)] = 0.85
+    merges: Annotated[int, msgspec.Meta(ge=0, le=50)] = 5
+
+
 #: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.
 Reaches = Literal["local", "own", "partner"]
 
@@ -302,6 +327,8 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     access: AccessSettings = AccessSettings()
     extraction: ExtractionPreferences = ExtractionPreferences()
     verifier: VerifierPreferences = VerifierPreferences()
+    decay: DecayPreferences = DecayPreferences()
+    consolidation: ConsolidationPreferences = ConsolidationPreferences()
     data_flow: DataFlow = DataFlow()
     provider: ProviderPreferences = ProviderPreferences()
     tasks: TaskPreferences = TaskPreferences()

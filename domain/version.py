@@ -28,6 +28,23 @@ class Version(msgspec.Struct):
     decayed_on: str = ""
     #: a person ended it by a correction or a retraction: what it rests on is no news any more
     settled: bool = False
+    #: confidence as it is since it has decayed, or stands for others
+    changed: float | None = None
+    #: sources of what it stands for, beside its own
+    gained: tuple[str, ...] = ()
+    #: somebody brought it back: it is not merged again
+    restored: bool = False
+
+    @property
+    def confidence(self) -> float:
+        """How much it is trusted now: as it was written, or less since."""
+        return self.written.confidence if self.changed is None else self.changed
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it rests on: its own sources, then those of what it stands for."""
+        return tuple(dict.fromkeys((*self.written.sources, *self.gained)))
+
     #: a caller stated what had been drawn from messages
     affirmed: bool = False
     #: source messages that were forgotten

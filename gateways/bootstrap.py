@@ -7,6 +7,7 @@ import resource
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
 from gateways.jetstream.principals import Principals, hash_of
+from gateways.jetstream.schedules import Schedules
 from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
@@ -34,11 +36,14 @@ from gateways.jetstream.tls import Tls
 from gateways.jetstream.turns import TurnStore
 from gateways.jetstream.users import ANSWER, SERVICE, users_config, users_for
 from gateways.managed import ManagedClient, ManagedSettings
+from gateways.models.judges.sameness import Sameness
 from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.providing import local_models
 from gateways.service.administration import Administration
+from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
+from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
@@ -87,15 +92,17 @@ async def running(
     tls_ca: Path | None = None,
     models: Models | None = None,
     meter: Meter | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Runtime]:
     """Run the service on a data directory until the context ends.
 
     Without ``nats`` an embedded server is started on the loopback interface, or on ``bind`` with ``tls``; ``tls_ca``
     is what a server of one's own is trusted by. ``models`` think about what is written, where the settings say so; by
     default those that need no network. ``embedder_reaches`` says where texts go that the embedder is given,
-    ``managed`` where the managed memory is, None for nowhere. Raises AlreadyRunningError
-    when another process serves the directory or the port is taken, MismatchError when the streams are
-    not configured as they must be.
+    ``managed`` where the managed memory is, None for nowhere; ``clock`` tells which daily passes are due.
+
+    Raises AlreadyRunningError when another process serves the directory or the port is taken, MismatchError when the
+    streams are not configured as they must be.
     """
     settings = settings or Settings()
     _raise_file_limit()
@@ -131,7 +138,10 @@ async def running(
         thinking = Thinking(core, core.models) if settings.thinking else None
         counted = (service.handed_out.accesses, service.handed_out.recalls)
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
-        tasks = _start_workers(stack, core, flushers, thinking)
+        consolidation = ConsolidationPass(core, core.models, Sameness())
+        core.consolidate = consolidation.ask
+        daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
+        tasks = _start_workers(stack, core, flushers, thinking, daily)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -238,7 +248,7 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
 
 
 def _start_workers(
-    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None
+    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None, daily: DailyPasses
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -269,6 +279,9 @@ def _start_workers(
         for name in names:
             thinking.look_again(name)
         work |= thinking.work()
+    core.daily = daily
+    core.reader.listeners.append(daily.look_at_new)
+    work |= daily.work()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]

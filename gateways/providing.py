@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from domain.merging import Worder
 from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import Reaches, Settings
 from gateways.analysing import ChatAnalyst
@@ -22,6 +23,7 @@ from gateways.models.config import ChatEntry, JudgeEntry, Providers, api_key, lo
 from gateways.models.http.build import build_chat, build_embedder
 from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.meter import Meter
+from gateways.models.wording import ChatWorder
 from gateways.service.models import Models, Provided, may_go
 from gateways.summarising import ChatSummariser, ExtractiveSummariser
 
@@ -71,6 +73,7 @@ def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[
             _judges(judges),
             synthesisers=_synthesisers(chats, settings),
             analysts=_analysts(chats),
+            worders=_worders(chats),
             summarisers=_summarisers(chats),
         ),
         meter=meter,
@@ -94,6 +97,10 @@ def _synthesisers(chats: Sequence[Provided[Chat]], settings: Settings) -> list[P
 
 def _analysts(chats: Sequence[Provided[Chat]]) -> list[Provided[Analyst]]:
     return [_serving(chat, ChatAnalyst(chat.value)) for chat in chats]
+
+
+def _worders(chats: Sequence[Provided[Chat]]) -> list[Provided[Worder]]:
+    return [_serving(chat, ChatWorder(chat.value)) for chat in chats]
 
 
 def _summarisers(chats: Sequence[Provided[Chat]]) -> list[Provided[Summariser]]:

@@ -13,7 +13,7 @@ import msgspec
 
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UnavailableError
-from domain.events import ProfileCreated
+from domain.events import PassCompleted, ProfileCreated
 from projections.forwarded import FORWARDED_TABLES, ForwardedQueries
 
 __all__ = ["Directory", "FailedWork", "ProfileCounts", "ProfileRecord"]
@@ -32,6 +32,9 @@ CREATE TABLE IF NOT EXISTS failed_work (
 CREATE TABLE IF NOT EXISTS counts (
     profile TEXT PRIMARY KEY, messages INTEGER NOT NULL, memories INTEGER NOT NULL, pending INTEGER NOT NULL,
     failed INTEGER NOT NULL, bytes INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS passes (
+    profile TEXT NOT NULL, name TEXT NOT NULL, day TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (profile, name)
 ) STRICT;
 """
 
@@ -108,9 +111,29 @@ class Directory(ForwardedQueries):
     # -- profiles -------------------------------------------------------------------------------
 
     def apply(self, envelope: Envelope) -> None:
-        """Note a profile's creation; other events and repeats change nothing."""
-        if isinstance(envelope.data, ProfileCreated):
-            self.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+        """Note a profile's creation, and a scheduled pass over it; other events and repeats change nothing."""
+        match envelope.data:
+            case ProfileCreated():
+                self.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+            case PassCompleted(scheduled=True):
+                self._note_pass(envelope, envelope.data)
+
+    def _note_pass(self, envelope: Envelope, event: PassCompleted) -> None:
+        at = envelope.recorded_at.astimezone(UTC).isoformat(timespec="microseconds")
+        sql = (
+            "INSERT INTO passes VALUES (?, ?, ?, ?) ON CONFLICT (profile, name) DO UPDATE SET"
+            " day = excluded.day, at = excluded.at WHERE excluded.day >= day"
+        )
+        self._run(sql, envelope.profile, event.name, event.day, at)
+
+    def last_pass(self, profile: str, name: str) -> str:
+        """Return the UTC day of a profile's last scheduled pass, empty when there was none."""
+        found = self._run("SELECT day FROM passes WHERE profile = ? AND name = ?", profile, name)
+        return found[0][0] if found else ""
+
+    def passes(self, name: str) -> dict[str, str]:
+        """Return the day of the last scheduled pass of every profile that had one."""
+        return {row[0]: row[1] for row in self._run("SELECT profile, day FROM passes WHERE name = ?", name)}
 
     def add_profile(self, name: str, created_at: datetime, position: int) -> None:
         """Note a profile; the first position it was seen at stays."""
@@ -121,6 +144,7 @@ class Directory(ForwardedQueries):
         """Forget a deleted profile, its counts and its failed work."""
         self._run("DELETE FROM counts WHERE profile = ?", name)
         self._run("DELETE FROM failed_work WHERE profile = ?", name)
+        self._run("DELETE FROM passes WHERE profile = ?", name)
         self._run("DELETE FROM forwarding WHERE profile = ?", name)
         self._run("DELETE FROM forwarded WHERE profile = ?", name)
         self._run("DELETE FROM profiles WHERE name = ?", name)
@@ -128,6 +152,11 @@ class Directory(ForwardedQueries):
     def has_profile(self, name: str) -> bool:
         """Whether the profile exists."""
         return bool(self._run("SELECT 1 FROM profiles WHERE name = ?", name))
+
+    def created_at(self, name: str) -> datetime | None:
+        """Return when a profile came into being, None when there is none of that name."""
+        found = self._run("SELECT created_at FROM profiles WHERE name = ?", name)
+        return datetime.fromisoformat(found[0][0]) if found else None
 
     def profiles(self) -> list[ProfileRecord]:
         """Return every profile by name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +16,7 @@ from domain.ports import Embedder
 from domain.settings import ExtractionLimits, Settings, VerifierLimits
 from gateways import bootstrap
 from gateways.bootstrap import Runtime
+from gateways.service.daily import utc_now
 from gateways.service.models import Models
 from gateways.service.service import VERBS
 
@@ -64,10 +66,17 @@ class World(Generic[M]):
 
 @asynccontextmanager
 async def thinking(
-    data: Path, models: M, *, settings: Settings = QUICK, embedder: Embedder | None = None
+    data: Path,
+    models: M,
+    *,
+    settings: Settings = QUICK,
+    embedder: Embedder | None = None,
+    clock: Callable[[], datetime] = utc_now,
+    nats: str | None = None,
 ) -> AsyncIterator[World[M]]:
-    """A service on ``data`` until the context ends."""
-    async with bootstrap.running(data, settings=settings, embedder=embedder, models=models) as runtime:
+    """A service on ``data`` until the context ends, with a NATS server of its own unless ``nats`` says where one is."""
+    running = bootstrap.running(data, settings=settings, embedder=embedder, models=models, clock=clock, nats=nats)
+    async with running as runtime:
         yield World(runtime, models)
 
 

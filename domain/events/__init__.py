@@ -29,6 +29,7 @@ from domain.events.memory import (
     ContradictionNoted,
     ExpirySet,
     Judgement,
+    MemoryConsolidated,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -44,6 +45,7 @@ from domain.events.memory import (
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
 from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
 __all__ = [
@@ -70,6 +72,9 @@ __all__ = [
     "GoalSet",
     "Judgement",
     "Learning",
+    "MemoriesKept",
+    "MemoriesMerged",
+    "MemoryConsolidated",
     "MemoryCopied",
     "MemoryDecayed",
     "MemoryExpired",
@@ -89,6 +94,7 @@ __all__ = [
     "Origin",
     "OriginChanged",
     "OverlayAdded",
+    "PassCompleted",
     "ProfileCreated",
     "RecallServed",
     "ReflectionRecorded",

@@ -14,6 +14,7 @@ from domain.kinds import Kind, Source
 __all__ = [
     "ContradictionNoted",
     "ExpirySet",
+    "MemoryConsolidated",
     "MemoryDecayed",
     "MemoryExpired",
     "MemoryForgotten",
@@ -139,6 +140,19 @@ class MemoryDecayed(Event, frozen=True):
     TOPIC = "memory.decayed"
     memory: str
     day: str
+    confidence: float
+
+
+class MemoryConsolidated(Event, frozen=True):
+    """The memory stands for others that say the same (``members``, which it supersedes).
+
+    It keeps its words and its author, and has the sources of all of them and the highest ``confidence`` of any.
+    """
+
+    TOPIC = "memory.consolidated"
+    memory: str
+    members: tuple[str, ...]
+    sources: tuple[str, ...]
     confidence: float
 
 

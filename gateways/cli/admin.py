@@ -12,6 +12,7 @@ from gateways.cli import output
 from gateways.cli.options import AtLeast
 from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, RetryReply, StatusReply
+from umbriel.upkeep import PassStatus
 
 __all__ = ["contacts", "link", "retry", "settings", "status", "unlink"]
 
@@ -54,11 +55,18 @@ def _show_status(reply: StatusReply) -> None:
     if reply.forwarding:
         sent = [(one.subject, one.position, one.lag, one.failed, one.reason) for one in reply.forwarding]
         output.table("Forwarding", ("content", "position", "lag", "failed", "text"), sent)
+    if reply.passes:
+        done = [(one.name, output.when(one.due), one.day, one.done, one.waiting, _counts(one)) for one in reply.passes]
+        output.table("Daily passes", ("pass", "last due", "day", "done", "waiting", "text"), done)
     if reply.work:
         work = [(one.state, one.profile, one.work, one.position, one.reason) for one in reply.work]
         output.table("Outstanding work", ("state", "profile", "work", "position", "text"), work)
         if any(one.state != "pending" for one in reply.work):
             output.say("Try again what failed or stopped: umbriel retry --profile PROFILE")
+
+
+def _counts(one: PassStatus) -> str:
+    return ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
 
 
 @verb

@@ -13,6 +13,7 @@ from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
+from gateways.cli.consolidate import consolidate
 from gateways.cli.conversations import context, recall_conversation
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
@@ -72,7 +73,13 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Work": {"reflect": reflect, "reflections": reflections},
     "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
-    "Maintain": {"settings": settings, "rebuild": rebuild, "retry": retry, "doctor": doctor},
+    "Maintain": {
+        "settings": settings,
+        "consolidate": consolidate,
+        "rebuild": rebuild,
+        "retry": retry,
+        "doctor": doctor,
+    },
 }
 
 for _panel, _commands in _PANELS.items():

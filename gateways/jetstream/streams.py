@@ -1,7 +1,8 @@
 """The streams: their names, subjects and the configuration they must have.
 
 The log keeps every event for ever; the keys stream keeps the wrapped keys, whose bytes must be erasable; the turns
-bucket (a KV bucket) keeps what turns under way have found, until they end or it expires.
+bucket (a KV bucket) keeps what turns under way have found, until they end or it expires; the schedules stream keeps
+what fires at a time of day, and for a while what it fired: a stream that refuses what is new has none.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from gateways.jetstream.errors import translated
 
 __all__ = [
     "EVENTS_PREFIX",
+    "FIRINGS_PREFIX",
     "KEYS_PREFIX",
     "KEYS_STREAM",
     "LOG_STREAM",
+    "SCHEDULES_PREFIX",
+    "SCHEDULES_STREAM",
     "TURNS_PREFIX",
     "TURNS_STREAM",
     "StreamState",
@@ -38,8 +42,11 @@ __all__ = [
 
 LOG_STREAM = "UMBRIEL"
 KEYS_STREAM = "UMBRIEL_KEYS"
+SCHEDULES_STREAM = "UMBRIEL_SCHEDULES"
 EVENTS_PREFIX = "umbriel.events"
 KEYS_PREFIX = "umbriel.keys"
+SCHEDULES_PREFIX = "umbriel.schedules"
+FIRINGS_PREFIX = "umbriel.firings"
 _TURNS_BUCKET = "UMBRIEL_TURNS"
 #: how a KV bucket is kept: a stream of this name, with the keys behind this prefix
 TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
@@ -50,6 +57,8 @@ _TOKENS = re.compile(r"[A-Za-z0-9_-]{1,64}\.[a-z][a-z0-9_-]{0,31}\.[A-Za-z0-9_-]
 #: The library's own tests name aggregates by UUID; such a one belongs to no profile.
 _UUIDS = "_.uuid."
 _KEYS_MAX_BYTES = 4 * 1024**3
+_SCHEDULES_MAX_BYTES = 16 * 1024**2
+_FIRINGS_KEPT = 16
 _TURNS_MAX_BYTES = 1024**3
 # The server's defaults where a limit is not set.
 _UNLIMITED = -1
@@ -120,6 +129,25 @@ def _keys_config(num_replicas: int) -> api.StreamConfig:
     return config.evolve(deny_delete=False, allow_atomic=False)
 
 
+def _schedules_config(num_replicas: int) -> api.StreamConfig:
+    # The server allows rollups where it allows schedules, and rollups are purges.
+    return api.StreamConfig(
+        name=SCHEDULES_STREAM,
+        subjects=[f"{SCHEDULES_PREFIX}.>", f"{FIRINGS_PREFIX}.>"],
+        retention=api.RetentionPolicy.LIMITS,
+        storage=api.StorageType.FILE,
+        discard=api.DiscardPolicy.OLD,
+        max_bytes=_SCHEDULES_MAX_BYTES,
+        max_msgs=_UNLIMITED,
+        max_age=0,
+        max_msgs_per_subject=_FIRINGS_KEPT,
+        max_msg_size=_UNLIMITED,
+        num_replicas=num_replicas,
+        allow_rollup_hdrs=True,
+        allow_msg_schedules=True,
+    )
+
+
 def _turns_config(num_replicas: int) -> api.StreamConfig:
     # As every KV bucket with a time to live for each message; no marker after it, which would bar a new beginning.
     return _log_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES).evolve(
@@ -146,6 +174,7 @@ _COMPARED = (
     "allow_direct",
     "allow_atomic",
     "allow_msg_ttl",
+    "allow_msg_schedules",
     "sealed",
     "mirror",
     "sources",
@@ -218,13 +247,14 @@ async def ensure_log(
 async def ensure_streams(
     js: JetStreamContext, *, stream: str = LOG_STREAM, num_replicas: int = 1, max_bytes: int = 64 * 1024**3
 ) -> StreamState:
-    """Create or check the log, the keys stream and the turns bucket; returns the log's state.
+    """Create or check the log, the streams of keys and schedules, and the turns bucket; returns the log's state.
 
     ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of every stream. Raises
     MismatchError when a stream exists with another configuration, UnavailableError without a server.
     """
     state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
     await _ensure(js, _keys_config(num_replicas))
+    await _ensure(js, _schedules_config(num_replicas))
     await _ensure(js, _turns_config(num_replicas))
     return state
 
@@ -232,7 +262,8 @@ async def ensure_streams(
 async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:
     """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing."""
     log = _log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes)
-    for config in (log, _keys_config(num_replicas), _turns_config(num_replicas)):
+    configs = (log, _keys_config(num_replicas), _schedules_config(num_replicas), _turns_config(num_replicas))
+    for config in configs:
         name = str(config.name)
         with translated(f"reading the stream {name}"):
             try:

@@ -15,7 +15,7 @@ import msgspec
 from domain.errors import InvalidInputError
 from domain.grants import ALL, Grant, Principal
 from domain.ids import check_profile
-from gateways.jetstream.streams import EVENTS_PREFIX, KEYS_PREFIX, LOG_STREAM, TURNS_PREFIX
+from gateways.jetstream.streams import EVENTS_PREFIX, KEYS_PREFIX, LOG_STREAM, SCHEDULES_PREFIX, TURNS_PREFIX
 
 __all__ = [
     "ANSWER",
@@ -83,7 +83,15 @@ def _service(stream: str) -> User:
     # Whatever could shorten, change or replace the log is denied; of the keys, single messages are deleted.
     return User(
         SERVICE,
-        publish=(f"{EVENTS_PREFIX}.>", f"{KEYS_PREFIX}.>", f"{TURNS_PREFIX}.>", "$JS.API.>", "$JS.ACK.>", "$JS.FC.>"),
+        publish=(
+            f"{EVENTS_PREFIX}.>",
+            f"{KEYS_PREFIX}.>",
+            f"{SCHEDULES_PREFIX}.>",
+            f"{TURNS_PREFIX}.>",
+            "$JS.API.>",
+            "$JS.ACK.>",
+            "$JS.FC.>",
+        ),
         subscribe=(_inbox(SERVICE),),
         deny_publish=(
             "$JS.API.STREAM.DELETE.>",

@@ -33,6 +33,11 @@ class Accesses(Flusher):
         for memory in memories:
             counts[memory] = (counts.get(memory, (0, now))[0] + 1, now)
 
+    def touch(self, profile: str, memory: str, now: datetime) -> None:
+        """Note that a memory was used without being handed out: it was said again."""
+        counts = self._counts[profile]
+        counts[memory] = (counts.get(memory, (0, now))[0], now)
+
     def _take(self, without: AbstractSet[str]) -> Mapping[str, list[AccessCounted]]:
         taken = {profile: self._counts.pop(profile) for profile in self._counts.keys() - without}
         return {profile: self._events_of(list(counts.items())) for profile, counts in taken.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
@@ -33,8 +33,9 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
+from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
-__all__ = ["Caller", "Core", "Missing", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Daily", "Missing", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -101,6 +102,17 @@ class Thinks(Protocol):
         """Let a summary stand for what a context has no room for."""
 
 
+class Daily(Protocol):
+    """What is done over every profile once a day."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it is being done."""
+
+    def due(self) -> Mapping[str, datetime]:
+        """Return when each pass came due last, by its name."""
+
+
 class Core:
     """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
 
@@ -140,6 +152,10 @@ class Core:
         self.answering = 0
         #: None where conversations are only kept
         self.thinking: Thinks | None = None
+        #: what is done once a day, None where nothing is
+        self.daily: Daily | None = None
+        #: decays and merges in a profile when somebody asks for it
+        self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

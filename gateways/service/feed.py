@@ -24,7 +24,7 @@ __all__ = ["NEW", "QUIET", "FeedPage", "feed"]
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
 _LOUD = frozenset(
-    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal"}
+    {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal", "upkeep"}
 )
 _CATEGORIES = _LOUD | QUIET
 #: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.

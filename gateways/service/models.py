@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from domain.errors import DamagedError, UmbrielError, UnavailableError
+from domain.merging import Worder
 from domain.ports import Analyst, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import DataFlow, Reaches
 
@@ -85,6 +86,7 @@ class Models:
         extractors: Sequence[Provided[Extractor]],
         judges: Sequence[Provided[Judge]],
         *,
+        worders: Sequence[Provided[Worder]] = (),
         synthesisers: Sequence[Provided[Synthesiser]] = (),
         analysts: Sequence[Provided[Analyst]] = (),
         summarisers: Sequence[Provided[Summariser]] = (),
@@ -95,6 +97,7 @@ class Models:
         #: of these there need be none
         self.synthesisers = synthesisers
         self.analysts = analysts
+        self.worders = worders
         self._summarisers = summarisers
         self.refused = refused
 
@@ -118,6 +121,13 @@ class Models:
     def judge(self, profile: str, flow: DataFlow) -> Judge:
         """Return what holds this profile's memories against each other."""
         return self._first(self._judges, profile, "memories", flow.memories).value
+
+    def worder(self, profile: str, flow: DataFlow) -> Worder | None:
+        """Return what words several of this profile's memories as one, None where nothing may."""
+        for one in self.worders:
+            if self._passes(one, profile, "memories", flow.memories):
+                return one.value
+        return None
 
     @property
     def local_judge(self) -> Judge:

@@ -13,7 +13,6 @@ import structlog
 
 from domain.envelope import Envelope
 from domain.errors import UnavailableError
-from domain.events import ProfileCreated
 from gateways.service.events import EventReader, Passed
 from gateways.service.profiles import Profiles
 from projections.directory import Directory
@@ -57,8 +56,7 @@ class Reader:
         by_profile: dict[str, list[Envelope]] = defaultdict(list)
         for envelope in part.envelopes:
             by_profile[envelope.profile].append(envelope)
-            if isinstance(envelope.data, ProfileCreated):
-                self._directory.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+            self._directory.apply(envelope)
         for name in {*by_profile, *part.poison}:
             await self._profiles.apply(name, by_profile[name], part.poison.get(name, ""))
         if part.envelopes:

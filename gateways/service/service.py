@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from domain.errors import InvalidInputError, RefusedError
+from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
 from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
@@ -28,6 +29,7 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -92,7 +94,10 @@ async def _ingest(service: Service, caller: Caller, profile: str, request: wire.
 
 
 async def _remember(service: Service, caller: Caller, profile: str, request: wire.RememberRequest) -> msgspec.Struct:
-    return await memories.remember(service.core, caller, profile, request)
+    reply = await memories.remember(service.core, caller, profile, request)
+    if reply.outcome == "duplicate":
+        service.handed_out.accesses.touch(profile, reply.memory.id, datetime.now(UTC))
+    return reply
 
 
 def _changing(verb: str, run: ById) -> Callable[[Service, Caller, str, Any], Awaitable[msgspec.Struct]]:
@@ -166,6 +171,12 @@ async def _settings(service: Service, caller: Caller, profile: str, request: upk
 
 async def _retry(service: Service, _: Caller, profile: str, __: upkeep.RetryRequest) -> msgspec.Struct:
     return await retry(service.core, profile)
+
+
+async def _consolidate(service: Service, _: Caller, profile: str, request: ConsolidateRequest) -> msgspec.Struct:
+    if service.core.consolidate is None:
+        raise UnavailableError("this service does not consolidate", expected="one that does")
+    return await service.core.consolidate(profile, request)
 
 
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
@@ -270,6 +281,7 @@ VERBS: dict[str, Verb] = {
         Verb("list_contacts", upkeep.ContactsRequest, upkeep.ContactsReply, _contacts, Needs("read")),
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
+        Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),

@@ -15,6 +15,7 @@ from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
 from gateways.service.context import Caller, Core, counts_of
 from gateways.service.forwarding_status import forwarding_status
+from gateways.service.pass_status import pass_status, passes_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
 from projections.directory import ProfileCounts
@@ -51,12 +52,13 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
     counts, opened = await _counts(core, caller)
     complete = [core.reader.passed, *[one.complete for one in opened.values()]]
     work = [item for one in opened.values() for item in one.work]
+    records = [one for one in await core.in_thread(core.directory.profiles) if _is_granted(caller, one.name)]
     return msgspec.structs.replace(
         base,
         complete=core.positions.show(min(complete)),
         pending=sum(one.pending for one in counts.values()),
         failed=sum(one.failed for one in counts.values()),
-        profiles=sum(_is_granted(caller, one.name) for one in await core.in_thread(core.directory.profiles)),
+        profiles=len(records),
         views_bytes=sum(one.bytes for one in counts.values()),
         resident_bytes=sum(one.resident for one in opened.values()),
         work=work[:_LISTED_IN_ALL],
@@ -64,6 +66,7 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         unjudged=sum(one.thinking.unjudged for one in opened.values()),
         unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
+        passes=await core.in_thread(lambda: pass_status(core, records)),
     )
 
 
@@ -140,6 +143,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         unjudged=thinking.unjudged,
         unreadable=thinking.failed,
         forwarding=await core.in_thread(lambda: forwarding_status(core, opened)),
+        passes=await core.in_thread(lambda: passes_of(core, opened)),
     )
 
 

@@ -27,6 +27,7 @@ from projections.ledger.records import (
 )
 from projections.ledger.scopes import Said, Stated
 from projections.ledger.segments import query_segments, query_words
+from projections.ledger.upkeep import PassRecord, Unused
 from projections.ledger.view import Ledger, model_of
 from projections.ledger.working import GoalEventRecord, GoalRecord, LearningRecord, NoteRecord, ReflectionRecord
 
@@ -53,6 +54,7 @@ __all__ = [
     "NoteRecord",
     "Overdue",
     "Page",
+    "PassRecord",
     "Pending",
     "ReflectionRecord",
     "RefusalRecord",
@@ -62,6 +64,7 @@ __all__ = [
     "ThinkingCounts",
     "UnreadSession",
     "Untold",
+    "Unused",
     "UsageRecord",
     "model_of",
     "query_segments",

@@ -19,6 +19,7 @@ from domain.events import (
     ExtractionFailed,
     MessageForgotten,
     MessageRecorded,
+    PassCompleted,
     RefusalRecorded,
     SettingsChanged,
     UsageRecorded,
@@ -54,7 +55,7 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             _embedding_failed(db, envelope, event)
         case AccessCounted():
             _access_counted(db, event)
-        case ExtractionCompleted() | ExtractionFailed() | UsageRecorded() | RefusalRecorded():
+        case ExtractionCompleted() | ExtractionFailed() | UsageRecorded() | RefusalRecorded() | PassCompleted():
             project_work(db, envelope, event)
         case _:
             _project_other(db, envelope)

@@ -11,6 +11,7 @@ from domain.events import (
     ConversationDeleted,
     ConversationEnded,
     ExtractionCompleted,
+    MemoryConsolidated,
     MemoryRemembered,
     MemoryRevised,
     MessageForgotten,
@@ -26,6 +27,7 @@ __all__ = [
     "note_grounds",
     "note_words",
     "project_end",
+    "take_grounds",
 ]
 
 _BEREFT = """
@@ -51,6 +53,16 @@ def note_grounds(db: sqlite3.Connection, envelope: Envelope, event: MemoryRememb
     _ground(db, envelope.position, [(event.memory, 0, event.sources)])
     if event.kind == "task" and event.session and event.sources:
         db.execute(_LATE_TASK, (event.memory, event.session, array(event.sources)))
+
+
+def take_grounds(db: sqlite3.Connection, event: MemoryConsolidated) -> None:
+    """What stands for others rests on what each of them rested on: one of these grounds is enough."""
+    db.execute(
+        "INSERT OR IGNORE INTO grounds SELECT ?, position, part, message FROM grounds"
+        " WHERE memory IN (SELECT value FROM json_each(?))",
+        (event.memory, array(event.members)),
+    )
+    db.execute(_BEREFT, (array([event.memory]),))
 
 
 def corroborated(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCompleted) -> None:

@@ -11,6 +11,7 @@ from domain.events import (
     ContradictionNoted,
     Event,
     ExpirySet,
+    MemoryConsolidated,
     MemoryDecayed,
     MemoryExpired,
     MemoryForgotten,
@@ -27,7 +28,14 @@ from domain.events import (
 from domain.suppression import suppression_of
 from domain.text import fold_key, skeleton
 from projections.ledger.apply_copies import project_copies
-from projections.ledger.apply_grounds import drop_grounds, lose_grounds, not_overdue, note_grounds, note_words
+from projections.ledger.apply_grounds import (
+    drop_grounds,
+    lose_grounds,
+    not_overdue,
+    note_grounds,
+    note_words,
+    take_grounds,
+)
 from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -77,6 +85,12 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
             _revise(db, envelope, event)
         case MemoryDecayed():
             _set(db, event.memory, "confidence", event.confidence)
+            _set(db, event.memory, "decayed_on", event.day)
+            _reopen(db, envelope, event.memory)
+        case MemoryConsolidated():
+            _set(db, event.memory, "sources", _json(event.sources))
+            take_grounds(db, event)
+            _set(db, event.memory, "confidence", event.confidence)
             _reopen(db, envelope, event.memory)
         case ExpirySet():
             _set(db, event.memory, "expires_at", optional_micros(event.expires_at))
@@ -106,7 +120,7 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     if known:
         return
     db.execute(
-        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0, ?, ?, ?, ?, 0)",
+        f"INSERT INTO memories VALUES ({', '.join('?' * 23)}, 'live', '', 0, ?, ?, ?, ?, 0, '')",
         (
             event.memory,
             event.address,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from domain.envelope import Envelope
-from domain.events import ExtractionCompleted, ExtractionFailed, RefusalRecorded, UsageRecorded
+from domain.events import ExtractionCompleted, ExtractionFailed, PassCompleted, RefusalRecorded, UsageRecorded
 from projections.ledger.apply_grounds import corroborated
 from projections.ledger.records import micros
 
 __all__ = ["Work", "project_work"]
 
-Work = ExtractionCompleted | ExtractionFailed | UsageRecorded | RefusalRecorded
+Work = ExtractionCompleted | ExtractionFailed | UsageRecorded | RefusalRecorded | PassCompleted
 
 _DONE, _FAILED = 1, 2
 
@@ -24,6 +26,8 @@ def project_work(db: sqlite3.Connection, envelope: Envelope, event: Work) -> Non
             _usage(db, envelope, event)
         case RefusalRecorded():
             _refusal(db, envelope, event)
+        case PassCompleted():
+            _pass(db, envelope, event)
         case _:
             _extraction(db, envelope, event)
 
@@ -34,6 +38,8 @@ def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCom
     if isinstance(event, ExtractionCompleted):
         corroborated(db, envelope, event)
     _mark(db, event.messages, _DONE if completed else _FAILED)
+    if isinstance(event, ExtractionCompleted):
+        _restated(db, micros(envelope.recorded_at), event)
     db.execute(
         "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
         " model = excluded.model, state = excluded.state, reason = excluded.reason, tries = excluded.tries,"
@@ -54,6 +60,15 @@ def _extraction(db: sqlite3.Connection, envelope: Envelope, event: ExtractionCom
             micros(envelope.recorded_at),
             envelope.position,
         ),
+    )
+
+
+def _restated(db: sqlite3.Connection, at: int, event: ExtractionCompleted) -> None:
+    """What was said again was used, though nobody asked for it."""
+    db.executemany(
+        "INSERT INTO accesses VALUES (?, 0, ?) ON CONFLICT (memory) DO UPDATE SET"
+        " last_at = max(last_at, excluded.last_at)",
+        ((item.memory, at) for item in event.items if item.outcome == "duplicate" and item.memory),
     )
 
 
@@ -86,4 +101,14 @@ def _refusal(db: sqlite3.Connection, envelope: Envelope, event: RefusalRecorded)
         "INSERT INTO refusals VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (rule, subject, provider) DO UPDATE SET"
         " detail = excluded.detail, count = count + excluded.count, last_at = max(last_at, excluded.last_at)",
         (event.rule, event.subject, event.provider, event.detail, event.count, micros(envelope.recorded_at)),
+    )
+
+
+def _pass(db: sqlite3.Connection, envelope: Envelope, event: PassCompleted) -> None:
+    """Keep the latest of its name."""
+    counts = msgspec.json.encode(event.counts).decode()
+    db.execute(
+        "INSERT INTO passes VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, scheduled) DO UPDATE SET"
+        " day = excluded.day, counts = excluded.counts, at = excluded.at WHERE excluded.day >= day",
+        (event.name, int(event.scheduled), event.day, counts, micros(envelope.recorded_at)),
     )

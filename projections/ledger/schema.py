@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -96,7 +96,9 @@ CREATE TABLE IF NOT EXISTS memories (
     extraction TEXT NOT NULL,
     model TEXT NOT NULL,
     skeleton TEXT NOT NULL,
-    judged INTEGER NOT NULL DEFAULT 0
+    judged INTEGER NOT NULL DEFAULT 0,
+    -- the UTC day of the last decay
+    decayed_on TEXT NOT NULL DEFAULT ''
 ) STRICT;
 -- What a question about a time is answered from: see `LiveItem.happened`.
 CREATE INDEX IF NOT EXISTS memories_happened ON memories (coalesce(occurred_at, valid_from, stated_at, recorded_at))
@@ -190,6 +192,16 @@ CREATE TABLE IF NOT EXISTS usage (
     cost REAL,
     estimated INTEGER NOT NULL,
     PRIMARY KEY (day, provider, model, purpose)
+) STRICT, WITHOUT ROWID;
+
+-- The last pass of each name over the profile, by a schedule or because somebody asked for it.
+CREATE TABLE IF NOT EXISTS passes (
+    name TEXT NOT NULL,
+    scheduled INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    counts TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (name, scheduled)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS refusals (

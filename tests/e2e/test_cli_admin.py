@@ -80,3 +80,19 @@ def test_status_retry_and_doctor(cli: Cli) -> None:
     secret.chmod(0o600)
     assert "FAIL" in shown
     assert "chmod" in shown
+
+
+def test_consolidate_shows_what_it_would_do_and_does_it(cli: Cli) -> None:
+    """A dry run lists the merge and changes nothing; the run does it; the status knows the daily pass."""
+    where = ("--profile", "tidy")
+    cli.run("settings", "verifier.enabled=false", *where)
+    cli.run("remember", "Mara lives in Porto", "--wait", *where)
+    stands = cli.json("remember", "Mara is living in Porto", "--wait", *where)["memory"]["id"]
+    shown = " ".join(cli.run("consolidate", "--dry-run", *where).stdout.split())
+    assert "Would merge" in shown
+    assert len(cli.json("list", *where)["entries"]) == 2
+    done = cli.json("consolidate", *where)
+    assert [merge["memory"] for merge in done["merges"]] == [stands]
+    assert [one["id"] for one in cli.json("list", "--at-least", done["position"], *where)["entries"]] == [stands]
+    assert "consolidation" in cli.run("status", *where).stdout
+    assert "dry run" in cli.fails("consolidate", "--day", "2026-01-31", *where, code=2)

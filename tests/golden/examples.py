@@ -30,6 +30,9 @@ from domain.events import (
     GoalSet,
     Judgement,
     Learning,
+    MemoriesKept,
+    MemoriesMerged,
+    MemoryConsolidated,
     MemoryCopied,
     MemoryDecayed,
     MemoryExpired,
@@ -49,6 +52,7 @@ from domain.events import (
     Origin,
     OriginChanged,
     OverlayAdded,
+    PassCompleted,
     ProfileCreated,
     RecallServed,
     ReflectionRecorded,
@@ -308,6 +312,12 @@ _EVENTS: tuple[Event, ...] = (
     MemoryCopied(memory=_ONE, profile="bea", copy=_OTHER),
     CopyFollowed(memory=_ONE, profile="bea", copy=_OTHER, how="forgotten", event="e" * 32),
     OriginChanged(memory=_OTHER, status="superseded"),
+    MemoryConsolidated(memory=_ONE, members=(_OTHER,), sources=(_MESSAGE, f"{_MESSAGE}.2"), confidence=0.9),
+    MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_TWO, members=(_ONE, _OTHER), cosine=0.91, model="m"),
+    MemoriesKept(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), model="m", reason="r"),
+    MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), cosine=0.86),
+    PassCompleted(name="consolidation", day="2026-01-01", counts={"decayed": 2, "merged": 1}, scheduled=False),
+    PassCompleted(name="reflection", day="2026-01-02"),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -48,6 +48,7 @@ _BASIC: dict[object, st.SearchStrategy[Any]] = {
         ),
         access=st.builds(AccessSettings, counted=st.booleans()),
     ),
+    dict[str, int]: st.dictionaries(_TEXT, st.integers(0, 9), max_size=2),
     dict[str, tuple[int, datetime]]: st.dictionaries(_TEXT, st.tuples(st.integers(0, 9), _TIMES), max_size=2),
 }
 

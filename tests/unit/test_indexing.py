@@ -181,7 +181,7 @@ def test_tokens_tell_scopes_apart() -> None:
         ("turn", "", "Ana", "contact:Ana"),
         ("copy", "s1", "Ana", "contact:Ana"),
         ("reflection", "s1", None, "agent"),
-        ("consolidation", "s1", "Ana", "contact:Ana"),
+        ("consolidation", "s1", "Ana", "conversation:s1"),
     ],
 )
 def test_key_scopes(source: Source, session: str, scope: str | None, expected: str) -> None:
@@ -264,9 +264,10 @@ def test_every_topic_is_decided_about() -> None:
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
     removing = {"superseded", "retracted", "rejected", "expired", "forgotten"}
     nothing = {"contradiction_noted", "expiry_set", "decayed", "judged", "pinned", "revised", "unpinned"}
-    nothing |= {"copied", "copy_followed", "origin_changed"}
+    nothing |= {"consolidated", "copied", "copy_followed", "origin_changed"}
     memory = {f"memory.{name}" for name in removing | nothing}
     other = {"conversation.contact_set", "embedding.failed", "profile.created", "message.forgotten"}
     other |= {"conversation.ended", "conversation.deleted"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
+    other |= {"upkeep.completed", "upkeep.kept", "upkeep.merged"}
     assert set(TOPICS) == silent | added | memory | other

@@ -91,6 +91,7 @@ VERBS = [
     "list_contacts",
     "settings",
     "retry",
+    "consolidate",
     "principal_add",
     "principal_list",
     "principal_revoke",

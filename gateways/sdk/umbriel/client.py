@@ -23,6 +23,7 @@ from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
+from umbriel._upkeep import UpkeepVerbs
 from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
@@ -49,6 +50,7 @@ class Umbriel(
     CopyVerbs,
     AdminVerbs,
     PrincipalVerbs,
+    UpkeepVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.upkeep import PassStatus
 
 __all__ = [
     "ForwardingStatus",
@@ -118,6 +119,8 @@ class StatusReply(Reply, frozen=True):
     unreadable: int = 0
     #: where a profile is forwarded, one entry a class of content
     forwarding: list[ForwardingStatus] = []
+    #: what is done once a day, and over how many profiles it still is to be
+    passes: list[PassStatus] = []
 
 
 class RebuildRequest(Request, frozen=True):
