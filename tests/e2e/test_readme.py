@@ -82,3 +82,21 @@ async def test_the_subscription_example_runs(tmp_path: Path) -> None:
     assert shown[-1].startswith("go on with UMBRIEL.")
     assert "cello" in lines[0]
     assert "drums" in lines[1]
+
+
+async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
+    """The loop of twenty lines goes on where it was when it is run again, with what was learnt in its context."""
+    (example,) = [block for block in blocks("python") if "context(" in block]
+    (tmp_path / "example.py").write_text(example, "utf-8")
+    seen: list[int] = []
+    for _ in range(2):
+        try:
+            done = run(sys.executable, "example.py", cwd=tmp_path)
+        finally:
+            await Umbriel.stop_embedded(tmp_path / "memory")
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert lines[1].endswith("You said: Which trains go to Lisbon?")
+        seen += [int(line.split()[1]) for line in lines]
+    assert seen == sorted(seen)
+    assert seen[2] > seen[1]
