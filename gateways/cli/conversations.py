@@ -11,7 +11,7 @@ from gateways.cli.options import AtLeast, Contact, Time
 from gateways.cli.reads import show_results
 from gateways.cli.session import Session, verb
 
-__all__ = ["context", "recall_conversation"]
+__all__ = ["context", "recall_conversation", "summary"]
 
 
 @verb
@@ -88,3 +88,15 @@ async def context(
             output.say("A summary is being made of what there was no room for.")
 
     session.show(reply, people)
+
+
+@verb
+async def summary(
+    session: Session,
+    *,
+    of_session: Annotated[str, typer.Argument(metavar="SESSION", help="The session to tell in a page.")],
+    at_least: AtLeast = "",
+) -> None:
+    """Tell a session in Markdown: what was said and learnt, what is open, and the session before it."""
+    reply = await session.client.summary(of_session, at_least=at_least)
+    session.show(reply, lambda: output.write_text(reply.markdown))

@@ -20,7 +20,9 @@ _END = 2**63 - 1
 async def look(core: Core, profile: str, at_least: str, read: Callable[[Ledger], T]) -> tuple[T | None, str]:
     """Return what ``read`` finds in the profile's ledger (None without such a profile), and the position it is at."""
     check_profile(profile)
-    await core.reader.wait_for(core.positions.read(at_least, field="at_least"), core.settings.wait_seconds)
+    # What has ended here is gone at once, as in every other read.
+    least = max(core.positions.read(at_least, field="at_least"), core.ended.get(profile, 0))
+    await core.reader.wait_for(least, core.settings.wait_seconds)
     if not await core.known_profile(profile):
         return None, core.positions.show(core.reader.passed)
     async with core.profiles.use(profile) as opened:

@@ -24,6 +24,7 @@ from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
+from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
@@ -119,6 +120,12 @@ async def _recall_conversation(
 
 async def _context(service: Service, caller: Caller, profile: str, request: contexts.ContextRequest) -> msgspec.Struct:
     return await composing.compose(service.core, service.handed_out, caller, profile, request)
+
+
+async def _summary(
+    service: Service, caller: Caller, profile: str, request: conversations.SummaryRequest
+) -> msgspec.Struct:
+    return await summarise_session(service.core, caller.reach, profile, request)
 
 
 async def _get(service: Service, caller: Caller, profile: str, request: wire.GetRequest) -> msgspec.Struct:
@@ -257,6 +264,7 @@ VERBS: dict[str, Verb] = {
             Needs("read", conversing.contact_asked),
         ),
         Verb("context", contexts.ContextRequest, contexts.ContextReply, _context, _READ),
+        Verb("summary", conversations.SummaryRequest, conversations.SummaryReply, _summary, _READ_ID),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),

@@ -56,3 +56,8 @@ class ConversationVerbs:
         return await self._transport.call(
             self._profile, "recall_conversation", request, wire.RecallConversationReply, timeout=timeout
         )
+
+    async def summary(self, session: str, *, at_least: str = "", timeout: float = _READ) -> wire.SummaryReply:
+        """Return a session in Markdown: what was said and learnt, what is open, and the session before it."""
+        request = wire.SummaryRequest(session=session, at_least=at_least)
+        return await self._transport.call(self._profile, "summary", request, wire.SummaryReply, timeout=timeout)

@@ -8,7 +8,7 @@ from typing import Literal
 from umbriel._wire import Reply, Request
 from umbriel.recalling import RecallResult, Visibility
 
-__all__ = ["RecallConversationReply", "RecallConversationRequest"]
+__all__ = ["RecallConversationReply", "RecallConversationRequest", "SummaryReply", "SummaryRequest"]
 
 
 class RecallConversationRequest(Request, frozen=True):
@@ -38,3 +38,23 @@ class RecallConversationReply(Reply, frozen=True):
     position: str
     truncated: bool = False
     off: dict[str, str] = {}
+
+
+class SummaryRequest(Request, frozen=True):
+    """One session, to be told in a page."""
+
+    session: str
+    at_least: str = ""
+
+
+class SummaryReply(Reply, frozen=True):
+    """What a session was about, in Markdown, with a part on the one before it with the same contact.
+
+    ``model`` wrote the words on what was said; ``last_session`` is empty where there was none.
+    """
+
+    session: str
+    markdown: str
+    model: str
+    position: str
+    last_session: str = ""
