@@ -73,6 +73,8 @@ async def _make(service: ServiceProcess) -> World:
         ids["none-message"] = said.outcomes[0].id
         start = (await person.feed(limit=1)).position
         async with await service.client(profile=STRANGE, principal="local") as other:
+            for goal in ("aim to go on with", "aim to end"):
+                await other.set_goal(f"{OTHER} is glad", name=goal)
             strange = await other.remember(f"{OTHER} is green", key="colour", wait=True)
         ids["strange"] = strange.memory.id
     url = json.loads((service.data / "endpoint.json").read_text())["url"]

@@ -219,8 +219,8 @@ BODIES: dict[str, Body] = {
     "reflect": fixed(topic="x", text="y"),
     "list_reflections": fixed(),
     "set_goal": fixed(text="x", name="aim"),
-    "progress_goal": fixed(goal="aim", note="x"),
-    "close_goal": fixed(goal="aim"),
+    "progress_goal": fixed(goal="aim to go on with", note="x"),
+    "close_goal": fixed(goal="aim to end"),
     "list_goals": fixed(),
 }
 PROFILES = [
