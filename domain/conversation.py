@@ -39,7 +39,7 @@ class Conversation(Aggregate):
         self._requests: set[str] = set()
         #: the overlay that stands for a message, by message
         self._covered: dict[str, str] = {}
-        self._summary_of = ""
+        self._summary: SummaryRewritten | None = None
 
     def set_contact(self, session: str, contact: str, channel: str, context: Context) -> bool:
         """Attach the conversation to a contact; False when it is attached to it already."""
@@ -100,8 +100,11 @@ class Conversation(Aggregate):
         return True
 
     def rewrite_summary(self, event: SummaryRewritten, context: Context) -> bool:
-        """Write the summary of everything anew; False when it is as it was."""
-        if event.summary == self._summary_of:
+        """Write the summary of everything anew; False when it says the same of the same messages.
+
+        Of fewer messages it is another one: what was forgotten took the one before along.
+        """
+        if event == self._summary:
             return False
         self.emit(event, context, key_scope=conversation_scope(event.session))
         return True
@@ -114,7 +117,7 @@ class Conversation(Aggregate):
 
     def on_summary_rewritten(self, event: SummaryRewritten) -> None:
         """Take over the summary."""
-        self._summary_of = event.summary
+        self._summary = event
 
     def on_contact_set(self, event: ContactSet) -> None:
         """Take over the contact, and the channel if one is named."""

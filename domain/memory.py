@@ -63,14 +63,14 @@ class Memory(CopyState, Kept):
         ``request_id`` seen before does nothing.
 
         What was said before the live version was is written and superseded at once (``late``). What rests on the
-        very messages of a version that was rejected or forgotten, or that a person corrected or retracted, is not
-        news (``blocked``).
+        very messages of a version that was rejected, forgotten or retracted, that has expired, or that a person
+        corrected, is not news (``blocked``).
         """
         if draft.request_id in self._by_request:
             return Remembered(self._by_request[draft.request_id], "repeated")
         person = context.actor.type == "person"
         self._check_rejected(draft, context, rejected=rejected)
-        if not person and (gone := self._ended_on(draft.sources)):
+        if not person and (gone := self._ended_on(draft, context)):
             return Remembered(gone, "blocked")
         if (standing := self._standing()) is not None and standing.live_at(context.now):
             if standing.says(draft):
@@ -126,12 +126,14 @@ class Memory(CopyState, Kept):
                 "a person rejected this statement", expected="a person to state it again", found=context.actor.type
             )
 
-    def _ended_on(self, sources: Sequence[str]) -> str:
-        """Return a version that somebody ended and that rested on all these messages, or nothing."""
-        if not sources:
+    def _ended_on(self, draft: MemoryRemembered, context: Context) -> str:
+        """Return a version that has ended and that rested on all the draft's messages, or nothing."""
+        if not draft.sources:
             return ""
-        ended = (v for v in self.versions if v.settled or v.status in ("rejected", "forgotten"))
-        return next((v.written.memory for v in ended if set(sources) <= set(v.sources)), "")
+        # Read before, and replaced since: a second look at old messages tells nothing new.
+        again = draft.source == "pre-compaction"
+        ended = (v for v in self.versions if v.over_at(context.now) or (again and v.status == "superseded"))
+        return next((v.written.memory for v in ended if set(draft.sources) <= set(v.sources)), "")
 
     def _write_late(self, standing: Version, draft: MemoryRemembered, context: Context) -> Remembered:
         known = next((v for v in self.versions if v.says(draft) and v.stated_at == draft.stated_at), None)

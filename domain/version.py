@@ -69,6 +69,11 @@ class Version(msgspec.Struct):
         mine, other = self.written, draft
         return (mine.folded, mine.valid_from, mine.valid_to) == (other.folded, other.valid_from, other.valid_to)
 
+    def over_at(self, now: datetime) -> bool:
+        """Whether it came to an end that no reading of the same messages takes back."""
+        expired = self.expires_at is not None and self.expires_at <= now
+        return self.settled or expired or self.status in ("rejected", "forgotten", "retracted", "expired")
+
     def live_at(self, now: datetime) -> bool:
         """Whether the version counts as live at ``now``; expiry is judged when asked."""
         return self.status == "live" and (self.expires_at is None or self.expires_at > now)

@@ -48,6 +48,7 @@ class _Known(msgspec.Struct, frozen=True):
     notes: str
     task: str
     last_said: str
+    begun: bool = True
 
 
 async def compose(
@@ -56,9 +57,10 @@ async def compose(
     """Return everything a model is to see of a session in one turn, never above the budget."""
     _check(core, profile, request)
     known, position = await look(core, profile, request.at_least, lambda ledger: _known(ledger, request.session))
-    if known is not None and not caller.reach.hears(known.contact):
+    known = known or _Known("", "", "", "", begun=False)
+    # Nothing was said in it yet: it is with whom it is said to be.
+    if not caller.reach.hears(known.contact if known.begun else request.contact):
         raise NotFoundError("no such session", expected="a session within reach", found=request.session)
-    known = known or _Known("", "", "", "")
     aside, turn = await _aside(core, handed_out, caller, profile, request, known)
     # A conversation that the assistant began is opened by one token more for Anthropic.
     left = request.budget - sum(part.tokens for part in aside) - (request.format == "anthropic")
@@ -106,6 +108,7 @@ def _known(ledger: Ledger, session: str) -> _Known:
         notes=notes.text if notes else "",
         task=task.text if task else "",
         last_said=next((one.content for one in newest if one.role == "user"), ""),
+        begun=conversation is not None,
     )
 
 

@@ -21,6 +21,7 @@ from gateways.service.decaying import decay, unused
 from gateways.service.merging import CONSOLIDATION, Merged, Merger
 from gateways.service.models import Models
 from gateways.service.profiles import OpenProfile
+from gateways.service.validate import check_time
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest, DecayShown, MergeMember, MergeShown
 
 __all__ = ["ConsolidationPass"]
@@ -169,6 +170,8 @@ def _as_of(request: ConsolidateRequest) -> datetime:
     if not request.dry_run:
         raise InvalidInputError("only a dry run is as of another day", expected="dry_run", found=request.day[:40])
     try:
-        return datetime.combine(date.fromisoformat(request.day), now.timetz())
+        day = datetime.combine(date.fromisoformat(request.day), now.timetz())
     except ValueError as error:
         raise InvalidInputError("not a day", expected="a day as 2026-01-31", found=repr(request.day[:40])) from error
+    check_time(day, "day")
+    return day

@@ -63,6 +63,8 @@ class CoveringWorker(ProfileWorker):
         if not sessions:
             return False
         session, missing = next(iter(sessions.items()))
+        # To the end: one that cannot be covered now holds up none of the others.
+        sessions[session] = sessions.pop(session)
         async with self._core.profiles.use(profile) as opened:
             self._core.check_running(opened)
             flow = (await self._core.in_thread(opened.views.ledger.settings)).data_flow
@@ -95,6 +97,8 @@ class CoveringWorker(ProfileWorker):
     async def _rewrite(self, profile: OpenProfile, session: str, flow: DataFlow) -> None:
         """Write the summary of everything anew, from the one before and the overlays since."""
         core, ledger = self._core, profile.views.ledger
+        # The messages first: one that is forgotten from here on makes the summary one of too many, which is not taken.
+        places = await core.in_thread(lambda: ledger.outline(session))
         overlays = await core.in_thread(lambda: ledger.overlays(session))
         before = next(iter(await core.in_thread(lambda: ledger.summaries(session, 1))), None)
         upto, earlier = (before.upto, before.summary) if before else (0, "")
@@ -103,7 +107,7 @@ class CoveringWorker(ProfileWorker):
             return
         last = newer[-1].last_position
         (ending,) = await core.in_thread(lambda: ledger.messages_between(session, last, last)) or (None,)
-        count = len([one for one in await core.in_thread(lambda: ledger.outline(session)) if one <= last])
+        count = len([one for one in places if one <= last])
         if ending is None:
             return
         summary = await self._summary(profile.name, flow, _said(newer), earlier, self._limits.summary_tokens)

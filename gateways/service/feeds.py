@@ -33,9 +33,11 @@ from domain.events import (
     MessageForgotten,
     MessageRecorded,
     NotesSet,
+    OverlayAdded,
     ProfileCreated,
     RecallServed,
     SettingsChanged,
+    SummaryRewritten,
     TaskCleared,
     TaskSet,
 )
@@ -294,7 +296,10 @@ def _about(event: Event) -> About | None:
         case RecallServed() if event.session:
             return About("session", event.session)
         case RecallServed():
-            return None if event.contact == ALL else About("remembered", event.contact)
+            # A question without a contact may be about what only they hear who hear everybody.
+            return None if event.contact == ALL else About("said", event.contact)
+        case OverlayAdded() | SummaryRewritten():
+            return About("session", event.session)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC
 
 from domain.errors import InvalidInputError, NotFoundError
 from domain.events import GoalClosed, GoalProgressed, GoalSet
@@ -17,7 +16,7 @@ from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
 from gateways.service.fitting import how_many_fit
 from gateways.service.lending import after_cursor, look, seen_by_all
-from gateways.service.validate import check_limit
+from gateways.service.validate import check_limit, check_time
 from projections.ledger import GoalEventRecord, GoalRecord
 from umbriel import goals as wire
 
@@ -34,16 +33,13 @@ async def set_goal(core: Core, caller: Caller, profile: str, request: wire.SetGo
     check_text(request.text, field="text", max_bytes=limits.goal_bytes)
     if request.name:
         check_name(request.name, field="name", max_chars=limits.key_chars)
-    if request.due is not None and request.due.tzinfo is None:
-        raise InvalidInputError(
-            "due has no time zone", expected="RFC 3339 with Z or an offset", found=request.due.isoformat()
-        )
+    due = check_time(request.due, "due")
     _check_request(request.request_id, limits)
     event = GoalSet(
         goal=goal_id(request.text, request.name),
         text=request.text,
         name=request.name,
-        due=request.due.astimezone(UTC) if request.due else None,
+        due=due,
         request_id=request.request_id,
     )
     await ensure_profile(core, caller, profile)

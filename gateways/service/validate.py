@@ -34,8 +34,11 @@ __all__ = [
     "check_list",
     "check_recall",
     "check_remember",
+    "check_time",
 ]
 
+#: years whose neighbours a calendar still has, in every zone
+_FIRST_YEAR, _LAST_YEAR = 2, 9_998
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -67,7 +70,7 @@ def _check_message(index: int, message: Message, limits: Limits) -> None:
         raise InvalidInputError(
             f"{where}.occurrence is out of range", expected=f"0 to {limits.occurrences}", found=str(message.occurrence)
         )
-    _utc(message.at, f"{where}.at")
+    check_time(message.at, f"{where}.at")
 
 
 def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
@@ -93,7 +96,8 @@ def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
             "metadata is too large", expected=f"at most {limits.metadata_bytes} bytes of JSON", found=f"{size} bytes"
         )
     times = {
-        field: _utc(getattr(request, field), field) for field in ("occurred_at", "valid_from", "valid_to", "expires_at")
+        field: check_time(getattr(request, field), field)
+        for field in ("occurred_at", "valid_from", "valid_to", "expires_at")
     }
     checked = msgspec.structs.replace(request, **times)
     _check_period(checked.valid_from, checked.valid_to)
@@ -136,13 +140,13 @@ def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
             "unknown kind", expected="fact, event, instruction, task or message", found=", ".join(sorted(unknown))
         )
     since, until = check_between(request.since, request.until)
-    _utc(request.reference_date, "reference_date")
+    check_time(request.reference_date, "reference_date")
     return msgspec.structs.replace(request, since=since, until=until)
 
 
 def check_between(since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime | None]:
     """Return the two ends of a stretch of time in UTC, either of them open, or raise InvalidInputError."""
-    since, until = _utc(since, "since"), _utc(until, "until")
+    since, until = check_time(since, "since"), check_time(until, "until")
     if since and until and until <= since:
         raise InvalidInputError(
             "until is not after since", expected=f"a time after {since.isoformat()}", found=until.isoformat()
@@ -188,7 +192,7 @@ def check_correct(request: CorrectRequest, limits: Limits) -> CorrectRequest:
     """Return the request with its times in UTC, or raise InvalidInputError."""
     _one_memory("correct", request, limits)
     check_text(request.content, field="content", max_bytes=limits.memory_bytes)
-    times = {field: _utc(getattr(request, field), field) for field in ("valid_from", "valid_to")}
+    times = {field: check_time(getattr(request, field), field) for field in ("valid_from", "valid_to")}
     checked = msgspec.structs.replace(request, **times)
     _check_period(checked.valid_from, checked.valid_to)
     return checked
@@ -201,7 +205,7 @@ def check_expire(request: ExpireRequest, limits: Limits) -> ExpireRequest:
         raise InvalidInputError(
             "expire needs a time or never", expected="one of the two", found="both" if request.never else "neither"
         )
-    return msgspec.structs.replace(request, at=_utc(request.at, "at"))
+    return msgspec.structs.replace(request, at=check_time(request.at, "at"))
 
 
 def _one_memory(
@@ -232,11 +236,16 @@ def _one_contact(contact: str) -> None:
         raise InvalidInputError("a write is about one contact", expected="a contact's name", found="'*', which is all")
 
 
-def _utc(moment: datetime | None, field: str) -> datetime | None:
+def check_time(moment: datetime | None, field: str) -> datetime | None:
+    """Return a time in UTC, or raise InvalidInputError for one without a zone or at the ends of the calendar."""
     if moment is None:
         return None
     if moment.tzinfo is None:
         raise InvalidInputError(
             f"{field} has no time zone", expected="RFC 3339 with Z or an offset", found=moment.isoformat()
+        )
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise InvalidInputError(
+            f"{field} is out of range", expected=f"a year from {_FIRST_YEAR} to {_LAST_YEAR}", found=str(moment.year)
         )
     return moment.astimezone(UTC)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from domain.envelope import Actor
 from domain.errors import InvalidInputError, RefusedError
-from domain.events import MemoryForgotten, MemoryPinned, MemoryRemembered, MemoryRetracted
+from domain.events import MemoryExpired, MemoryForgotten, MemoryPinned, MemoryRemembered, MemoryRetracted
 from domain.memory import Remembered
 from tests.unit.given import (
     AGENT,
@@ -40,9 +41,9 @@ def drawn(text: str, *sources: str) -> MemoryRemembered:
     return msgspec.structs.replace(remembered(text), sources=sources)
 
 
-def again(text: str, *sources: str) -> Command:
+def again(text: str, *sources: str, source: str = "extracted") -> Command:
     """The command that states what was read in messages."""
-    statement = msgspec.structs.replace(draft(text), sources=sources)
+    statement = msgspec.structs.replace(draft(text), sources=sources, source=source)
     return lambda memory, ctx: memory.remember(statement, ctx)
 
 
@@ -110,13 +111,24 @@ class TestLateArrival:
         story = given(By(AGENT, drawn("A", "m1"))).when(correct(1, "B"))
         story.when(again("A", "m9"), by=AGENT).returns(Remembered(v(2), "noted")).live(2)
 
-    @pytest.mark.parametrize("actor, outcome", [(PERSON, "blocked"), (AGENT, "remembered")])
-    def test_what_a_person_retracted_is_not_read_again(self, actor: object, outcome: str) -> None:
-        """What an agent retracted may be read again."""
-        by = PERSON if actor == PERSON else AGENT
+    @pytest.mark.parametrize("by", [PERSON, AGENT])
+    def test_what_was_retracted_is_not_read_again(self, by: Actor) -> None:
+        """Whoever retracted it had the message before them; other lines may say it again."""
         story = given(By(AGENT, drawn("A", "m1")), By(by, MemoryRetracted(memory=v(1))))
-        story.when(again("A", "m1"), by=AGENT)
-        story.returns(Remembered(v(1 if outcome == "blocked" else 2), outcome))  # type: ignore[arg-type]
+        story.when(again("A", "m1"), by=AGENT).returns(Remembered(v(1), "blocked"))
+        story.when(again("A", "m9"), by=AGENT).returns(Remembered(v(2), "remembered")).live(2)
+
+    def test_what_has_expired_is_not_read_again(self) -> None:
+        """A second look at the message it was read from does not lengthen it."""
+        given(By(AGENT, drawn("A", "m1")), MemoryExpired(memory=v(1))).when(again("A", "m1"), by=AGENT).returns(
+            Remembered(v(1), "blocked")
+        )
+
+    def test_a_flush_brings_back_nothing_replaced(self) -> None:
+        """The window about to be trimmed is old: what was read from it and replaced since stays replaced."""
+        story = given(By(AGENT, drawn("A", "m1"))).when(again("B", "m2"), by=AGENT).live(2)
+        flushed = again("A", "m1", source="pre-compaction")
+        story.when(flushed, by=AGENT).returns(Remembered(v(1), "blocked")).live(2)
 
     def test_a_restored_version_is_a_persons(self) -> None:
         """An agent contradicts it in vain after a person brought it back."""

@@ -37,16 +37,16 @@ class Answered:
     """What was answered to described requests that were carried out: a repeated one would find nothing any more."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[str, str, str], TouchedReply] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, ...], TouchedReply] = OrderedDict()
 
-    def find(self, caller: Caller, profile: str, request_id: str) -> TouchedReply | None:
+    def find(self, caller: Caller, profile: str, verb: str, request_id: str) -> TouchedReply | None:
         """Return what this caller's request was answered with, None the first time."""
-        return self._answers.get((caller.principal, profile, request_id)) if request_id else None
+        return self._answers.get((caller.principal, profile, verb, request_id)) if request_id else None
 
-    def keep(self, caller: Caller, profile: str, request_id: str, reply: TouchedReply) -> None:
+    def keep(self, caller: Caller, profile: str, verb: str, request_id: str, reply: TouchedReply) -> None:
         """Keep an answer, without texts, which may be forgotten by now."""
         if request_id:
-            self._answers[caller.principal, profile, request_id] = msgspec.structs.replace(reply, why=[])
+            self._answers[caller.principal, profile, verb, request_id] = msgspec.structs.replace(reply, why=[])
             while len(self._answers) > _ANSWERS_KEPT:
                 self._answers.popitem(last=False)
 
@@ -67,7 +67,7 @@ async def or_described(
     _check(core, caller, request)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
-    if (known := answered.find(caller, profile, request.request_id)) is not None:
+    if (known := answered.find(caller, profile, verb, request.request_id)) is not None:
         return known
     wanted = describe(request.description, request.contact)
     await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
@@ -76,7 +76,7 @@ async def or_described(
         found = await core.in_thread(lambda: _resolve(core, opened, verb, wanted, request))
     reply = await _carry_out(core, caller, profile, verb, wanted, found, request, run)
     if not request.preview:
-        answered.keep(caller, profile, request.request_id, reply)
+        answered.keep(caller, profile, verb, request.request_id, reply)
     return reply
 
 
