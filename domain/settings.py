@@ -25,6 +25,7 @@ __all__ = [
     "Reaches",
     "RecallPreferences",
     "RetentionPreferences",
+    "SealingLimits",
     "Settings",
     "TaskPreferences",
     "ThinkingRoom",
@@ -192,6 +193,13 @@ class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
     kept_seconds: float = 600.0
 
 
+class SealingLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When what was written is sealed: so many messages at most, and so many seconds after the first of them."""
+
+    messages: int = 1_000
+    seconds: float = 60.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -222,6 +230,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     history: HistoryLimits = HistoryLimits()
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
+    sealing: SealingLimits = SealingLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

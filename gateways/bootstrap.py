@@ -18,7 +18,7 @@ from faststream.security import SASLPlaintext
 from filelock import FileLock, Timeout
 
 from domain.envelope import Envelope
-from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
+from domain.errors import AlreadyRunningError, InvalidInputError
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
 from gateways.api import Api
@@ -29,6 +29,7 @@ from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
 from gateways.jetstream.principals import Principals, hash_of
 from gateways.jetstream.schedules import Schedules
+from gateways.jetstream.seal_keys import SealKey, trusted_keys
 from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
@@ -43,21 +44,25 @@ from gateways.providing import local_models
 from gateways.service.administration import Administration
 from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
+from gateways.service.continuity import Continuity
 from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
+from gateways.service.integrity import Known, check_newest, check_standing, check_views, standing_of
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.sealing import Sealer
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
 from gateways.service.usage import Usages
+from gateways.service.witness import WitnessFile
 from projections.directory import Directory
 
 __all__ = ["LOOPBACK", "Runtime", "authorization", "running", "tls_of"]
@@ -141,7 +146,9 @@ async def running(
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
-        tasks = _start_workers(stack, core, flushers, thinking, daily)
+        sealer = _sealer(core, server.secrets, data)
+        stack.push_async_callback(sealer.finish)
+        tasks = _start_workers(stack, core, flushers, thinking, daily, _guarding(core, sealer, state))
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -194,11 +201,15 @@ async def _core(
 ) -> Core:
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
-    _check_incarnation(directory, state)
     log = Log(connection)
+    standing, witness = await standing_of(log, state), WitnessFile(data)
+    await check_standing(log, standing, Known(directory.incarnation, directory.low_water_mark(), witness.read()))
     keys = KeyRing(connection, server.secrets.master_key())
     await keys.check()
-    events = EventReader(log, keys)
+    await check_newest(log, standing, trusted_keys(server.secrets))
+    await check_views(log, data)
+    directory.incarnation = standing.incarnation
+    events = EventReader(log, keys, lost=standing.lost)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
@@ -215,7 +226,7 @@ async def _core(
         rebuilds=Rebuilds(events, profiles, worker, embedder),
         directory=directory,
         embedder=embedder,
-        positions=Positions(state.name, state.incarnation),
+        positions=Positions(standing.stream, standing.incarnation),
         refusals=refusals,
         turns=TurnStore(connection, keys),
         embedder_reaches=reaches,
@@ -226,29 +237,27 @@ async def _core(
     return core
 
 
-def _check_incarnation(directory: Directory, state: StreamState) -> None:
-    """Refuse a log that is not the one this directory's views were made from, or is shorter than they are."""
-    known = directory.incarnation
-    if known and known != state.incarnation:
-        raise MismatchError(
-            "this data directory's views were made from another log; give the log its directory back, or delete "
-            "profiles/ and directory.sqlite in it to rebuild them from this log",
-            expected=f"incarnation {known}",
-            found=f"incarnation {state.incarnation}",
-        )
-    mark = directory.low_water_mark()
-    if mark > state.last_position:
-        raise MismatchError(
-            "the log is shorter than what the views have seen; restore it, or delete profiles/ and "
-            "directory.sqlite in the data directory to go on with what is left",
-            expected=f"at least {mark} events",
-            found=f"{state.last_position} events",
-        )
-    directory.incarnation = state.incarnation
+def _sealer(core: Core, files: Secrets, data: Path) -> Sealer:
+    log = core.events.log
+    return Sealer(
+        log, SealKey.of(files), core.positions, WitnessFile(data), core.settings.sealing, core.events.lost, log.halt
+    )
+
+
+def _guarding(core: Core, sealer: Sealer, state: StreamState) -> dict[str, Coroutine[None, None, None]]:
+    """Return the work that sees to it that the log stays what was written to it."""
+    continuity = Continuity(core.events.log, state, lambda: core.reader.passed)
+    core.events.log.guard_with(continuity.check)
+    return {"continuity": continuity.run(), "sealing": sealer.run(lambda: core.reader.passed)}
 
 
 def _start_workers(
-    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None, daily: DailyPasses
+    stack: AsyncExitStack,
+    core: Core,
+    flushers: Sequence[Flusher],
+    thinking: Thinking | None,
+    daily: DailyPasses,
+    guarding: dict[str, Coroutine[None, None, None]],
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -262,6 +271,7 @@ def _start_workers(
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
+        **guarding,
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)

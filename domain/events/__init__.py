@@ -45,6 +45,7 @@ from domain.events.memory import (
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
 from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -72,6 +73,8 @@ __all__ = [
     "GoalSet",
     "Judgement",
     "Learning",
+    "LogRecovered",
+    "LostRange",
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
@@ -99,6 +102,7 @@ __all__ = [
     "RecallServed",
     "ReflectionRecorded",
     "RefusalRecorded",
+    "SealMade",
     "Served",
     "SettingsChanged",
     "SummaryRewritten",

@@ -83,6 +83,8 @@ class Service:
                 f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
             ) from error
         check_contacts(operation.needs, caller.reach, request)
+        if verb not in _ALWAYS:
+            self.core.events.log.check_sound()
         return await operation.run(self, caller, profile, request)
 
 
@@ -235,6 +237,8 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+#: What is answered even when the log was found damaged: it says so.
+_ALWAYS = frozenset({"status", "profiles", "verify"})
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
