@@ -29,7 +29,6 @@ from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
 from gateways.jetstream.principals import Principals, hash_of
 from gateways.jetstream.schedules import Schedules
-from gateways.jetstream.seal_keys import SealKey, trusted_keys
 from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import StreamState, ensure_streams
@@ -44,28 +43,25 @@ from gateways.providing import local_models
 from gateways.service.administration import Administration
 from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
-from gateways.service.continuity import Continuity
 from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
-from gateways.service.integrity import Known, check_newest, check_standing, check_views, standing_of
+from gateways.service.guarding import Guard, check_log
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
-from gateways.service.sealing import Sealer
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
 from gateways.service.usage import Usages
-from gateways.service.witness import WitnessFile
 from projections.directory import Directory
 
-__all__ = ["LOOPBACK", "Runtime", "authorization", "running", "tls_of"]
+__all__ = ["LOOPBACK", "Runtime", "authorization", "lock_of", "running", "tls_of"]
 
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
@@ -112,7 +108,7 @@ async def running(
     settings = settings or Settings()
     _raise_file_limit()
     async with AsyncExitStack() as stack:
-        stack.callback(_lock(data).release)
+        stack.callback(lock_of(data).release)
         principals = Principals(Secrets(data / "secrets"))
         server = NatsServer(
             data,
@@ -146,9 +142,9 @@ async def running(
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
-        sealer = _sealer(core, server.secrets, data)
-        stack.push_async_callback(sealer.finish)
-        tasks = _start_workers(stack, core, flushers, thinking, daily, _guarding(core, sealer, state))
+        guard = Guard(core, state, data, server.secrets)
+        stack.push_async_callback(guard.close)
+        tasks = _start_workers(stack, core, flushers, thinking, daily, guard.work())
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -175,7 +171,8 @@ def _raise_file_limit() -> None:
         _log.warning("file_limit_kept", reason=str(error))
 
 
-def _lock(data: Path) -> FileLock:
+def lock_of(data: Path) -> FileLock:
+    """Return the lock of a data directory, held; raises AlreadyRunningError while another process has it."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(data / "lock")
     try:
@@ -202,13 +199,9 @@ async def _core(
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
     log = Log(connection)
-    standing, witness = await standing_of(log, state), WitnessFile(data)
-    await check_standing(log, standing, Known(directory.incarnation, directory.low_water_mark(), witness.read()))
+    standing = await check_log(log, state, directory, data, server.secrets)
     keys = KeyRing(connection, server.secrets.master_key())
     await keys.check()
-    await check_newest(log, standing, trusted_keys(server.secrets))
-    await check_views(log, data)
-    directory.incarnation = standing.incarnation
     events = EventReader(log, keys, lost=standing.lost)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
@@ -235,20 +228,6 @@ async def _core(
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
     return core
-
-
-def _sealer(core: Core, files: Secrets, data: Path) -> Sealer:
-    log = core.events.log
-    return Sealer(
-        log, SealKey.of(files), core.positions, WitnessFile(data), core.settings.sealing, core.events.lost, log.halt
-    )
-
-
-def _guarding(core: Core, sealer: Sealer, state: StreamState) -> dict[str, Coroutine[None, None, None]]:
-    """Return the work that sees to it that the log stays what was written to it."""
-    continuity = Continuity(core.events.log, state, lambda: core.reader.passed)
-    core.events.log.guard_with(continuity.check)
-    return {"continuity": continuity.run(), "sealing": sealer.run(lambda: core.reader.passed)}
 
 
 def _start_workers(

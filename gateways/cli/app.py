@@ -23,11 +23,13 @@ from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
+from gateways.cli.proof import proof
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
+from gateways.cli.verify import verify
 from gateways.cli.writes import remember
 
 __all__ = ["app", "run"]
@@ -80,6 +82,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "rebuild": rebuild,
         "retry": retry,
         "doctor": doctor,
+        "verify": verify,
+        "proof": proof,
     },
 }
 

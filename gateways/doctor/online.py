@@ -109,6 +109,8 @@ async def _service(data: Path, url: str) -> list[Finding]:
     # Not `embedded`, which would start a service where none answers.
     async with await Umbriel.connect(url, principal=_PERSON, password=_password(data, _PERSON)) as client:
         status = await client.status(service=True)
+    if status.halted:
+        return [fail("service", f"it writes nothing: {status.halted}", "stop it; `umbriel verify`, `umbriel recover`")]
     return [_lag(status), *_outstanding(status)]
 
 

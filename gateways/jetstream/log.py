@@ -145,7 +145,14 @@ class Log:
 
     async def newest(self, category: str) -> Entry | None:
         """Return the newest event of a category that belongs to no profile, as the leader has it, or None."""
-        return await self._reader.last_of(f"{filter_for(SYSTEM, self._prefix).removesuffix('>')}{category}.>")
+        return await self._reader.last_of(self._of_nobody(category))
+
+    async def read_category(self, category: str, after: int, limit: int) -> list[Entry]:
+        """Return up to ``limit`` events of a category that belongs to no profile, after a position, in order."""
+        return (await self._reader.after(self._of_nobody(category), after + 1, limit)).entries
+
+    def _of_nobody(self, category: str) -> str:
+        return f"{filter_for(SYSTEM, self._prefix).removesuffix('>')}{category}.>"
 
     def stretch(self, first: int, last: int) -> AsyncGenerator[Place]:
         """Read every position from ``first`` to ``last`` as it is stored; what is missing is seen."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from domain.errors import DamagedError
 from gateways.jetstream.secret_files import Secrets
 
-__all__ = ["KEY_BYTES", "SealKey", "check_signature", "trusted_keys"]
+__all__ = ["KEY_BYTES", "SealKey", "check_signature", "known_keys", "trusted_keys"]
 
 KEY_BYTES = 32
 _FILE, _TRUSTED = "seal.key", "seal.trusted"
@@ -58,8 +59,17 @@ def check_signature(public_key: bytes, signature: bytes, content: bytes) -> bool
     return True
 
 
+def known_keys(directory: Path) -> frozenset[str]:
+    """Return what `trusted_keys` does of a directory of secrets that may not be there; makes no key."""
+    there = (directory / _FILE).is_file() or os.environ.get("UMBRIEL_SEAL_KEY")
+    return trusted_keys(Secrets(directory)) if there else frozenset(_named())
+
+
 def trusted_keys(files: Secrets) -> frozenset[str]:
     """Return the public keys (hexadecimal) whose seals are believed here, the own one among them."""
     listed = (files.read(_TRUSTED) or b"").decode("ascii", "replace").split()
-    named = os.environ.get("UMBRIEL_SEAL_TRUSTED", "").replace(",", " ").split()
-    return frozenset({SealKey.of(files).public, *(one.lower() for one in (*listed, *named))})
+    return frozenset({SealKey.of(files).public, *(one.lower() for one in listed), *_named()})
+
+
+def _named() -> list[str]:
+    return os.environ.get("UMBRIEL_SEAL_TRUSTED", "").lower().replace(",", " ").split()

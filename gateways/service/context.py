@@ -31,6 +31,7 @@ from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.verifications import Verifications
 from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -156,6 +157,10 @@ class Core:
         self.daily: Daily | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
+        #: looks at the whole log when somebody asks for it
+        self.verifications: Verifications | None = None
+        #: seals what is not sealed yet
+        self.seal: Callable[[], Awaitable[None]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

@@ -20,6 +20,7 @@ from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
+from gateways.service.proving import prove
 from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
@@ -30,7 +31,9 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.proofs import ProofReply, ProofRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
+from umbriel.verifying import VerifyReply, VerifyRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -188,6 +191,16 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     return await service.core.consolidate(profile, request)
 
 
+async def _verify(service: Service, _: Caller, __: str, request: VerifyRequest) -> msgspec.Struct:
+    if service.core.verifications is None:
+        raise UnavailableError("this service does not verify its log", expected="one that does")
+    return await service.core.verifications.verify(request)
+
+
+async def _proof(service: Service, _: Caller, profile: str, request: ProofRequest) -> msgspec.Struct:
+    return await prove(service.core, profile, request)
+
+
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
     return await copy(service.core, caller, profile, request)
 
@@ -294,6 +307,8 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
+        Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),

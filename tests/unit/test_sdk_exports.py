@@ -92,6 +92,8 @@ VERBS = [
     "settings",
     "retry",
     "consolidate",
+    "verify",
+    "proof",
     "principal_add",
     "principal_list",
     "principal_revoke",

@@ -121,6 +121,8 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: why nothing is written or read any more, empty while the log is what was written to it
+    halted: str = ""
 
 
 class RebuildRequest(Request, frozen=True):
