@@ -40,18 +40,20 @@ class LostRange(msgspec.Struct, frozen=True, order=True):
 class LogRecovered(Event, frozen=True):
     """Somebody looked at a log that is not what it was, and went on with what is left.
 
-    From here on its positions are of ``incarnation``; ``metadata`` is what the stream itself is called, ``previous``
-    what the incarnation was before. ``lost`` are positions that hold nothing any more or something else than was
-    written, ``end`` the last position that was still there, ``seen`` the last one that the views or seals had known:
-    what lay between is gone. ``profiles`` were touched as far as the views know; ``views`` were made again.
+    From here on its positions are of ``incarnation``; ``metadata`` is what the stream itself is called, ``earlier``
+    what the incarnation was before, oldest first. ``lost`` are positions that hold nothing any more, or something else
+    than was written. ``end`` is the last position that was still there, ``seen`` the last one that the views or seals
+    had known: what lay between is gone. ``changed`` are stretches that are not what was sealed although each message
+    in them can be read. ``profiles`` were touched as far as the views know; ``views`` were made again.
     """
 
     TOPIC = "recovery.recorded"
     incarnation: str
     metadata: str
-    previous: str
     end: int
     seen: int
+    earlier: tuple[str, ...] = ()
     lost: tuple[LostRange, ...] = ()
+    changed: tuple[LostRange, ...] = ()
     profiles: tuple[str, ...] = ()
     views: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from gateways.cli.principals import principal
 from gateways.cli.proof import proof
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
+from gateways.cli.recover import recover
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
@@ -84,6 +85,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "doctor": doctor,
         "verify": verify,
         "proof": proof,
+        "recover": recover,
     },
 }
 

@@ -15,9 +15,9 @@ import msgspec
 
 from domain.envelope import profile_of
 from domain.errors import DamagedError, UmbrielError
-from domain.events import SealMade
+from domain.events import LostRange, SealMade
 from domain.merkle import MerkleRoot
-from domain.sealing import SYSTEM, chain_problem, is_lost, leaf_at, seal_problem, touches
+from domain.sealing import SYSTEM, chain_problem, is_lost, leaf_at, seal_problem
 from gateways.jetstream.codec import open as open_entry
 from gateways.jetstream.keys import Key, KeyRing
 from gateways.jetstream.log import Entry, Log
@@ -43,6 +43,10 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
     position: int = 0
     profile: str = ""
+    #: the last position of a range, 0 where it is one position
+    until: int = 0
+    #: whether it is what was sealed that is wrong, not the message at the position
+    stretch: bool = False
 
 
 class Examination:
@@ -65,6 +69,8 @@ class Examination:
         self.unreadable = 0
         self.found = 0
         self.findings: list[Finding] = []
+        #: stretches that are not what was sealed although every message in them can be read
+        self.changed: list[LostRange] = []
         self.started = time.monotonic()
         self.ended = 0.0
         self._tree = MerkleRoot()
@@ -126,10 +132,10 @@ class Examination:
         before, self._before = self._before, seal
         problem = seal_problem(seal, check_signature, self._trusted)
         if problem:
-            self._note("seal", problem, position)
-        unbroken = not touches(self._standing.lost, 1 if before is None else before.last + 1, position)
-        if unbroken and (problem := chain_problem(seal, before)):
-            self._note("seal", problem, position)
+            self._note("trust" if "trusted" in problem else "seal", problem, position)
+        first = 1 if before is None else before.last + 1
+        if (problem := chain_problem(seal, before)) and not self._standing.is_unlike(first, position):
+            self._unlike(problem, first, position)
 
     def _leaf(self, place: Place) -> None:
         if self._seal is None or place.position < self._seal.first:
@@ -148,11 +154,14 @@ class Examination:
             return
         self.sealed = max(self.sealed, seal.last)
         # What is missing is a finding of its own.
-        known = holed or touches(self._standing.lost, seal.first, seal.last)
+        known = holed or self._standing.is_unlike(seal.first, seal.last)
         if tree.root().hex() != seal.root and not known:
-            self._note(
-                "seal", f"what seal {seal.number} sealed from {seal.first} to {seal.last} was changed", seal.last
-            )
+            text = f"what seal {seal.number} sealed from {seal.first} to {seal.last} was changed"
+            self._unlike(text, seal.first, seal.last)
+
+    def _unlike(self, text: str, first: int, last: int) -> None:
+        self._add(Finding("seal", text, first, until=last, stretch=True))
+        self.changed.append(LostRange(first, last))
 
     # -- messages -------------------------------------------------------------------------------
 
@@ -216,7 +225,7 @@ class Examination:
             return
         (first, last), self._missing = self._missing, None
         where = f"position {first}" if first == last else f"positions {first} to {last}"
-        self._note("missing", f"the log holds nothing that can be read at {where}", first)
+        self._add(Finding("missing", f"the log holds nothing that can be read at {where}", first, until=last))
 
     def _note(self, check: str, text: str, position: int = 0, profile: str = "") -> None:
         self._add(Finding(check, text, position, "" if profile == SYSTEM else profile))

@@ -48,6 +48,14 @@ class Standing(msgspec.Struct, frozen=True):
     incarnation: str
     last_position: int
     lost: tuple[LostRange, ...] = ()
+    #: stretches that are not what was sealed, on record
+    changed: tuple[LostRange, ...] = ()
+    #: what the incarnation was before recoveries, oldest first
+    earlier: tuple[str, ...] = ()
+
+    def is_unlike(self, first: int, last: int) -> bool:
+        """Whether it is on record that a stretch is not what was sealed."""
+        return touches(self.lost, first, last) or touches(self.changed, first, last)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -70,8 +78,10 @@ async def standing_of(log: Log, state: StreamState) -> Standing:
     recovery = await last_recovery(log)
     if recovery is None:
         return Standing(state.name, state.incarnation, state.last_position)
-    incarnation = recovery.incarnation if recovery.metadata == state.incarnation else state.incarnation
-    return Standing(state.name, incarnation, state.last_position, recovery.lost)
+    incarnation, earlier = recovery.incarnation, recovery.earlier
+    if recovery.metadata != state.incarnation:
+        incarnation, earlier = state.incarnation, (*recovery.earlier, recovery.incarnation)
+    return Standing(state.name, incarnation, state.last_position, recovery.lost, recovery.changed, earlier)
 
 
 async def check_standing(log: Log, standing: Standing, known: Known) -> None:
@@ -150,7 +160,7 @@ async def check_newest(log: Log, standing: Standing, trusted: frozenset[str], ch
     if problem := seal_problem(seal, check, trusted):
         raise DamagedError(f"{problem}; {_WAY_ON}", expected="a seal as it was made", found=f"it at {entry.position}")
     root = await _root(log, standing, seal.first, seal.last)
-    if root != seal.root and not touches(standing.lost, seal.first, seal.last):
+    if root != seal.root and not standing.is_unlike(seal.first, seal.last):
         raise DamagedError(
             f"what was sealed from {seal.first} to {seal.last} is not what the log holds; run `umbriel verify`",
             expected=seal.root,

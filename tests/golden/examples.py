@@ -344,14 +344,15 @@ _EVENTS: tuple[Event, ...] = (
     LogRecovered(
         incarnation="0f0f0f0f",
         metadata="01020304",
-        previous="01020304",
+        earlier=("01020304", "05060708"),
         end=7,
         seen=12,
         lost=(LostRange(3, 3), LostRange(5, 6)),
+        changed=(LostRange(1, 2),),
         profiles=("ana", "bea"),
         views=("ana",),
     ),
-    LogRecovered(incarnation="0f0f0f0f", metadata="01020304", previous="01020304", end=7, seen=7),
+    LogRecovered(incarnation="0f0f0f0f", metadata="01020304", end=7, seen=7),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -13,73 +13,27 @@ import pytest
 
 from domain.errors import DamagedError, MismatchError, NotFoundError
 from domain.sealing import Proof, check_proof
-from domain.settings import SealingLimits
 from gateways.jetstream.seal_keys import check_signature
 from gateways.offline import opened
-from gateways.service.examining import Examination
 from tests.cheap import CheapEmbedder
 from tests.damage import cut_end, cut_out, flip
-from tests.thinking_world import PERSON, QUICK, World, thinking, until
+from tests.sealed_store import SETTINGS, copied_store, look, nats_store, start
+from tests.thinking_world import PERSON, World, thinking, until
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.fault]
-
-SETTINGS = msgspec.structs.replace(QUICK, sealing=SealingLimits(messages=8, seconds=0.2))
-
-
-async def live(world: World[None]) -> None:
-    """What a profile goes through: conversations, memories of every fate, a link, settings, a forgotten message."""
-    await world.say("I live in Porto.", "My sister is called Ana.", session="s1", contact="mara")
-    await world.say("I live in Lisbon.", session="s2", contact="mara")
-    first = await world.remember("The office is in Porto", key="office")
-    await world.remember("The office is in Lisbon", PERSON, key="office")
-    await world.call("restore", PERSON, id=first)
-    for number in range(6):
-        await world.remember(f"Shelf {number} is green", key=f"shelf {number}", contact="jo")
-    await world.call("pin", id=await world.remember("The door code changes on Mondays"))
-    await world.call("forget", key="shelf 1", contact="jo")
-    await world.call("link_contact", contact="mara", to="jo")
-    await world.call("settings", PERSON, changes={"recall.fill": 3})
-    await world.call("recall", query="where is the office")
-    await world.call("set_task", session="s1", task="find a house")
-    await world.call("consolidate")
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory that a service has worked on and left; copied before anything is done to it."""
-    data = tmp_path_factory.mktemp("sound") / "data"
-
-    async def make() -> None:
-        async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
-            await live(world)
-
-    asyncio.run(make())
-    return data
+    place = tmp_path_factory.mktemp("sound")
+    return copied_store(place / "made", place / "data")
 
 
 @pytest.fixture
 def data(store: Path, tmp_path: Path) -> Path:
     """A copy of it, to be damaged."""
     return Path(shutil.copytree(store, tmp_path / "data"))
-
-
-async def look(data: Path) -> Examination:
-    """Look at all of a directory's log, without a service."""
-    async with opened(data) as log:
-        examination = log.examination()
-        await examination.run()
-        return examination
-
-
-async def start(data: Path) -> list[str]:
-    """Start a service and return what its profile holds."""
-    async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
-        return await world.texts("all", contact="*")
-
-
-def nats_store(data: Path) -> Path:
-    """Where the server's files are."""
-    return data / "nats" / "store"
 
 
 async def test_a_sound_store_has_no_findings(data: Path) -> None:

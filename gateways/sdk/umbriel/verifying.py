@@ -18,7 +18,7 @@ class VerifyRequest(Request, frozen=True):
 class VerifyFinding(Reply, frozen=True):
     """One thing that is not as it must be; ``position`` and ``profile`` are empty where it is of none.
 
-    ``check`` is ``log``, ``seal``, ``missing``, ``version``, ``key``, ``body`` or ``view``.
+    ``check`` is ``log``, ``seal``, ``trust``, ``missing``, ``version``, ``key``, ``body`` or ``view``.
     """
 
     check: str
