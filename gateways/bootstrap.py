@@ -138,7 +138,7 @@ async def running(
         core.models.refused = core.policy_refusals.note
         thinking = Thinking(core, core.models) if settings.thinking else None
         counted = (service.handed_out.accesses, service.handed_out.recalls)
-        flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
+        flushers = (*counted, service.records, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)

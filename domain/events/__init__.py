@@ -43,6 +43,7 @@ from domain.events.memory import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.events.principal import PrincipalChanged
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
 from domain.events.reflection import Learning, ReflectionRecorded
 from domain.events.seal import LogRecovered, LostRange, SealMade
@@ -98,6 +99,7 @@ __all__ = [
     "OriginChanged",
     "OverlayAdded",
     "PassCompleted",
+    "PrincipalChanged",
     "ProfileCreated",
     "RecallServed",
     "ReflectionRecorded",

@@ -15,6 +15,7 @@ from domain.events import (
     extraction,
     goal,
     memory,
+    principal,
     profile,
     reflection,
     seal,
@@ -26,7 +27,20 @@ from domain.events.embedding import EmbeddingComputed
 
 __all__ = ["TOPICS", "decode_event", "upcaster"]
 
-_MODULES = (profile, conversation, memory, copying, embedding, extraction, use, reflection, goal, upkeep, seal)
+_MODULES = (
+    profile,
+    conversation,
+    memory,
+    copying,
+    embedding,
+    extraction,
+    use,
+    reflection,
+    goal,
+    upkeep,
+    seal,
+    principal,
+)
 
 #: Every topic and its newest Struct.
 TOPICS: dict[str, type[Event]] = {

@@ -10,6 +10,7 @@ import typer
 
 from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
+from gateways.cli.audit import audit
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
@@ -83,6 +84,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "rebuild": rebuild,
         "retry": retry,
         "doctor": doctor,
+        "audit": audit,
         "verify": verify,
         "proof": proof,
         "recover": recover,

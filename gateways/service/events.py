@@ -67,6 +67,14 @@ class EventReader:
                 poison[profile] = f"event at {entry.position}: {error}"
         return Passed(envelopes, passed, poison)
 
+    async def opened(self, entry: Entry) -> Envelope | None:
+        """Return one event of any profile or of none; None when its key was destroyed, or it cannot be read."""
+        try:
+            key = await self.keys.by_id(profile_of(entry.originator_id), entry.key_id) if entry.key_id else None
+            return None if entry.key_id and key is None else open_entry(entry, key)
+        except DamagedError:
+            return None
+
     async def encode(self, envelope: Envelope, *, expected: int | None) -> Append:
         """Return what to append for an envelope, encrypted under the key of its scope."""
         key = await self.keys.key(profile_of(envelope.originator_id), envelope.key_scope)

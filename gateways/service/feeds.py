@@ -47,7 +47,7 @@ from gateways.service.events import EventReader
 from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
 
-__all__ = ["QUIET", "Feeds"]
+__all__ = ["QUIET", "Feeds", "about_of"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
@@ -160,7 +160,7 @@ class Feeds:
             actor_type=envelope.actor.type,
             data=event.without_blob(),
         )
-        return Item(envelope.position, event.category(), _about(event), msgspec.json.encode(shown))
+        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown))
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None
@@ -281,7 +281,8 @@ def _ends_keys(entry: Entry) -> bool:
     return _category(entry) == ProfileCreated.category() and entry.topic not in _KEEPS_KEYS
 
 
-def _about(event: Event) -> About | None:
+def about_of(event: Event) -> About | None:
+    """Return what tells whose an event is, None where it is the whole profile's."""
     match event:
         case ContactSet():
             return About("said", event.contact)

@@ -13,6 +13,7 @@ from domain.grants import Principal
 from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
+from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
@@ -22,6 +23,7 @@ from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
 from gateways.service.proving import prove
 from gateways.service.rebuild import rebuild
+from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
@@ -31,6 +33,7 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.auditing import AuditReply, AuditRequest
 from umbriel.proofs import ProofReply, ProofRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 from umbriel.verifying import VerifyReply, VerifyRequest
@@ -60,6 +63,8 @@ class Service:
         self.administration = administration
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
+        self.records = SystemRecords(core.events)
+        administration.changed = self.records.changed
         self.answered = Answered()
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -71,6 +76,7 @@ class Service:
             return await self._call(verb, principal, profile, body)
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
+            self.records.refused(principal.name, verb, profile, error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -201,6 +207,13 @@ async def _proof(service: Service, _: Caller, profile: str, request: ProofReques
     return await prove(service.core, profile, request)
 
 
+async def _audit(service: Service, caller: Caller, profile: str, request: AuditRequest) -> msgspec.Struct:
+    # What was handed out or refused a moment ago is part of it.
+    await service.handed_out.recalls.flush()
+    await service.records.flush()
+    return await audit(service.core, caller, profile, request)
+
+
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
     return await copy(service.core, caller, profile, request)
 
@@ -307,6 +320,7 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("audit", AuditRequest, AuditReply, _audit, Needs("read", contact_named, service="also")),
         Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
         Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),

@@ -55,6 +55,7 @@ from domain.events import (
     OriginChanged,
     OverlayAdded,
     PassCompleted,
+    PrincipalChanged,
     ProfileCreated,
     RecallServed,
     ReflectionRecorded,
@@ -353,6 +354,18 @@ _EVENTS: tuple[Event, ...] = (
         views=("ana",),
     ),
     LogRecovered(incarnation="0f0f0f0f", metadata="01020304", end=7, seen=7),
+    PrincipalChanged(
+        principal="bot",
+        change="added",
+        by="local",
+        by_type="person",
+        type="agent",
+        grants=("support:write for 2 contacts", "*:read"),
+    ),
+    PrincipalChanged(principal="bot", change="revoked", by="local", by_type="person"),
+    RefusalRecorded(
+        rule="grant", subject="recall", provider="", detail="no grant", count=3, principal="bot", profile="support"
+    ),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

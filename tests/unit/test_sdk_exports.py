@@ -94,6 +94,7 @@ VERBS = [
     "consolidate",
     "verify",
     "proof",
+    "audit",
     "principal_add",
     "principal_list",
     "principal_revoke",

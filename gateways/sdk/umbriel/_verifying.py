@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from umbriel._transport import Transport
+from umbriel.auditing import AuditReply, AuditRequest
 from umbriel.proofs import ProofReply, ProofRequest
 from umbriel.verifying import VerifyReply, VerifyRequest
 
@@ -36,3 +38,34 @@ class VerifyVerbs:
         It holds all that is needed to check it: ``umbriel verify --proof`` asks nobody.
         """
         return await self._transport.call(self._profile, "proof", ProofRequest(id=id), ProofReply, timeout=timeout)
+
+    async def audit(
+        self,
+        *,
+        principal: str = "",
+        action: str = "",
+        contact: str = "",
+        memory: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str = "",
+        limit: int = 100,
+        service: bool = False,
+        timeout: float = _ASK,
+    ) -> AuditReply:
+        """Return a page of who did what in the profile, newest first; ask again with the reply's ``cursor``.
+
+        With ``service`` it is what happened to the service itself: principals and refusals, for administrators.
+        """
+        request = AuditRequest(
+            principal=principal,
+            action=action,
+            contact=contact,
+            memory=memory,
+            since=since,
+            until=until,
+            cursor=cursor,
+            limit=limit,
+        )
+        profile = _SERVICE if service else self._profile
+        return await self._transport.call(profile, "audit", request, AuditReply, timeout=timeout)
