@@ -33,13 +33,15 @@ class Connection:
         self._connect = connect
         self._client: Umbriel | None = None
         self._lock = asyncio.Lock()
+        #: what was written last over this connection: reads wait for it
+        self.written = ""
 
     async def client(self) -> Umbriel:
         """Return a client whose connection stands, or raise what connecting raises."""
         async with self._lock:
             if self._client is None or not self._client.connected:
                 await self.close()
-                self._client = await self._connect()
+                self._client, self.written = await self._connect(), ""
             return self._client
 
     async def close(self) -> None:
@@ -110,7 +112,12 @@ async def _call(connection: Connection, named: dict[str, Tool], params: types.Ca
         raise InvalidInputError("unknown tool", expected=", ".join(named), found=repr(params.name[:80]))
     request = _request(tool, params.arguments or {})
     client = await connection.client()
-    return tool.text(await client.call(tool.verb, request, tool.reply, timeout=tool.seconds))
+    if tool.effect == "reads" and "at_least" in tool.accepts() and connection.written:
+        request = {"at_least": connection.written, **request}
+    reply: Any = await client.call(tool.verb, request, tool.reply, timeout=tool.seconds)
+    if tool.effect != "reads":
+        connection.written = getattr(reply, "position", "") or connection.written
+    return tool.text(reply)
 
 
 def _request(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:

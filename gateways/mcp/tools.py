@@ -73,8 +73,8 @@ DEFAULT_TOOLS: tuple[Tool, ...] = (
         reply=wire.RememberReply,
         description=(
             "Keep one fact, event, standing instruction or task for later conversations, in one self-contained "
-            "sentence. The same key with other content replaces what was known under it; the same content again changes "
-            "nothing."
+            "sentence. The same key with other content replaces what was known under it; the same content again "
+            "changes nothing."
         ),
         effect="adds",
         text=texts.remembered,
