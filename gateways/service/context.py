@@ -171,6 +171,8 @@ class Core:
         #: position of what was taken out of recall last here, by profile; see `aggregates.note_ended`
         self.ended: dict[str, int] = {}
         self.ended_lock = threading.Lock()
+        #: position of the last message acknowledged here, by profile: the next context shows it
+        self.said: dict[str, int] = {}
         #: position of the last rejection or correction written here, by profile
         self.settled: dict[str, int] = {}
         self.started = time.monotonic()

@@ -133,6 +133,7 @@ async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
             await Umbriel.stop_embedded(tmp_path / "memory")
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
+        assert len(lines) == 2, "a model answers the user, not what is fenced as data"
         assert lines[1].endswith("You said: Which trains go to Lisbon?")
         seen += [int(line.split()[1]) for line in lines]
     assert seen == sorted(seen)
