@@ -7,7 +7,7 @@ from projections.ledger.schema_work import WORK_TABLES
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -234,6 +234,16 @@ CREATE TABLE IF NOT EXISTS forgotten (
     actor TEXT NOT NULL,
     actor_type TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What is forgotten (see `domain.redacting`), the event that forgot it, and where that was noted.
+CREATE TABLE IF NOT EXISTS tombstones (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    noted INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tombstones_noted ON tombstones (noted);
 
 -- Work that follows from what is recorded, until it is recorded as done: memories that rest on a forgotten message,
 -- tasks of a session that ended, and deleted sessions with something left of them.
