@@ -168,8 +168,6 @@ def check_list(request: ListRequest, limits: Limits) -> ListRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     check_limit(request.limit, limits.list_limit)
-    if request.as_of:
-        raise InvalidInputError("list as of a time is not available yet", expected="no as_of", found=request.as_of)
     statuses = ("live", "superseded", "retracted", "rejected", "expired", "forgotten", "all")
     if request.status not in statuses:
         raise InvalidInputError("unknown status", expected=", ".join(statuses), found=repr(request.status[:40]))

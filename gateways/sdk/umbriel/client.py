@@ -18,6 +18,7 @@ from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
+from umbriel._past import Point, wire_point
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
@@ -211,7 +212,7 @@ class Umbriel(
         limit: int | None = None,
         token_budget: int | None = None,
         min_score: float = 0.0,
-        as_of: str = "",
+        as_of: Point = "",
         at_least: str = "",
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
@@ -238,7 +239,7 @@ class Umbriel(
             limit=limit,
             token_budget=token_budget,
             min_score=min_score,
-            as_of=as_of,
+            as_of=wire_point(as_of),
             at_least=at_least,
             visibility=visibility,
             channels=list(channels),
@@ -260,11 +261,14 @@ class Umbriel(
         key: str = "",
         contact: str = "",
         kind: wire.Kind | None = None,
+        as_of: Point = "",
         at_least: str = "",
         timeout: float = _READ,
     ) -> wire.Memory:
-        """Return one memory or message by id, or the newest live memory under ``key``."""
-        request = wire.GetRequest(id=id, key=key, contact=contact, kind=kind, at_least=at_least)
+        """Return one memory or message by id, or the newest live memory under ``key``, as it is or as it was."""
+        request = wire.GetRequest(
+            id=id, key=key, contact=contact, kind=kind, as_of=wire_point(as_of), at_least=at_least
+        )
         return await self._transport.call(self._profile, "get", request, wire.Memory, timeout=timeout)
 
     async def list(
@@ -276,11 +280,14 @@ class Umbriel(
         status: str = "live",
         cursor: str = "",
         limit: int = 50,
-        as_of: str = "",
+        as_of: Point = "",
         at_least: str = "",
         timeout: float = _READ,
     ) -> wire.ListReply:
-        """Return one page of memories, newest first; ask again with the reply's ``cursor``."""
+        """Return one page of memories, newest first; ask again with the reply's ``cursor``.
+
+        ``as_of`` is a time of recording, or a position: what was known then, with the status and expiry of then.
+        """
         request = wire.ListRequest(
             session=session,
             contact=contact,
@@ -288,7 +295,7 @@ class Umbriel(
             status=status,
             cursor=cursor,
             limit=limit,
-            as_of=as_of,
+            as_of=wire_point(as_of),
             at_least=at_least,
         )
         return await self._transport.call(self._profile, "list", request, wire.ListReply, timeout=timeout)

@@ -187,17 +187,21 @@ class RememberReply(Reply, frozen=True):
 
 
 class GetRequest(Request, frozen=True):
-    """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
+    """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide).
+
+    ``as_of`` is a time (RFC 3339, of recording) or a position: what was known then, as it was.
+    """
 
     id: str = ""
     key: str = ""
     contact: str = ""
     kind: Kind | None = None
+    as_of: str = ""
     at_least: str = ""
 
 
 class ListRequest(Request, frozen=True):
-    """Memories, newest first; ``status`` is live by default, ``all`` for every status."""
+    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`."""
 
     session: str = ""
     contact: str = ""
