@@ -58,25 +58,28 @@ async def recall(
     length: Annotated[str, typer.Option("--length", help="short, medium or long: how much it says.")] = "medium",
 ) -> None:
     """Ask the memory a question; best answers first."""
-    reply = await session.client.recall(
-        query,
-        contact=contact,
-        kinds=kinds or (),
-        limit=limit,
-        token_budget=token_budget,
-        min_score=min_score,
-        as_of=as_of,
-        at_least=at_least,
-        visibility=cast("Visibility", visibility),
-        channels=channels or (),
-        explain=explain,
-        since=since,
-        until=until,
-        reference_date=reference_date,
-        answer=answer,
-        thinking=cast("Thinking", thinking),
-        length=cast("Length", length),
-    )
+    with output.progress(shown=not session.json and bool(as_of)) as bar:
+        task = bar.add_task("replaying the past", total=None, visible=bool(as_of))
+        reply = await session.client.recall(
+            query,
+            contact=contact,
+            kinds=kinds or (),
+            limit=limit,
+            token_budget=token_budget,
+            min_score=min_score,
+            as_of=as_of,
+            at_least=at_least,
+            visibility=cast("Visibility", visibility),
+            channels=channels or (),
+            explain=explain,
+            since=since,
+            until=until,
+            reference_date=reference_date,
+            answer=answer,
+            thinking=cast("Thinking", thinking),
+            length=cast("Length", length),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
     session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
 
 

@@ -146,18 +146,25 @@ def local_recall(
     *,
     fill: int | None = None,
     embed: Embed | None = None,
+    now: datetime | None = None,
+    since: datetime | None = None,
 ) -> Found:
-    """Ask the views; without vectors where the query may not go to the embedder."""
+    """Ask the views; without vectors where the query may not go to the embedder.
+
+    ``now`` is the present unless it is given; what was recorded before ``since``, or before what the settings show, is
+    left out.
+    """
+    now = now or datetime.now(UTC)
     views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
         msgspec.structs.replace(
-            query, fill=set_to.recall.fill if fill is None else fill, since=shown_since(set_to, datetime.now(UTC))
+            query, fill=set_to.recall.fill if fill is None else fill, since=since or shown_since(set_to, now)
         ),
         embed_query=embed or core.embedder.embed_query,
-        now=datetime.now(UTC),
+        now=now,
         settings=recall_settings(set_to),
     )
     return Found(found, set_to, {} if sent else {"vectors": KEPT})

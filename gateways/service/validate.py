@@ -130,8 +130,6 @@ def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
     _optional_name(request.contact, "contact", limits.contact_chars)
     if request.limit is not None:
         check_limit(request.limit, limits.recall_limit)
-    if request.as_of:
-        raise InvalidInputError("recall as of a time is not available yet", expected="no as_of", found=request.as_of)
     if request.token_budget is not None and request.token_budget < 1:
         raise InvalidInputError("token_budget is too small", expected="at least 1", found=str(request.token_budget))
     unknown = set(request.kinds) - {"fact", "event", "instruction", "task", "message"}

@@ -8,9 +8,11 @@ past. What was forgotten since stays forgotten: its row has no text any more, an
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from projections.ledger.records import AsOf, micros, moment
+from projections.ledger.rows import array
 from projections.ledger.store import Store
 
 __all__ = ["PastQueries", "clock_of", "memories_then"]
@@ -23,6 +25,10 @@ _AT = """
 SELECT (SELECT max(position) FROM clock WHERE at <= ?1 AND at > (SELECT max(at) FROM clock WHERE at <= ?1) - ?2),
     (SELECT max(position) FROM clock WHERE position < coalesce((SELECT min(position) FROM clock
         WHERE at > ?1 AND at < (SELECT min(at) FROM clock WHERE at > ?1) + ?2), 0x7fffffffffffffff))
+"""
+_FORGOTTEN = """
+SELECT id FROM memories WHERE status = 'forgotten' AND position <= ?1
+UNION ALL SELECT id FROM messages WHERE forgotten = 1 AND position <= ?1
 """
 _THEN = """
 SELECT m.id, m.address, m.version, m.kind, m.fact_type, m.scope, m.key, m.folded_key, m.text, m.queries, m.session,
@@ -72,6 +78,17 @@ class PastQueries:
                 return None if last is None else AsOf(max(last, before or 0), point)
             clock = clock_of(db, point)
             return None if clock is None else AsOf(point, clock)
+
+    def forgotten_of(self, position: int) -> frozenset[str]:
+        """Return the memories and messages up to a position that are forgotten by now."""
+        with self._store.read() as db:
+            return frozenset(row[0] for row in db.execute(_FORGOTTEN, (position,)))
+
+    def session_names(self, contacts: Sequence[str]) -> list[str]:
+        """Return the sessions that belong to one of these contacts, as written."""
+        sql = "SELECT session FROM conversations WHERE contact IN (SELECT value FROM json_each(?)) AND contact <> ''"
+        with self._store.read() as db:
+            return [row[0] for row in db.execute(sql, (array(contacts),))]
 
     def last_event(self, position: int) -> int:
         """Return the position of the profile's last event at or before another position, 0 where there is none."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from umbriel import InvalidInputError, Memory, MismatchError, NotFoundError, Umbriel
+from domain.ids import directory_name
+from tests.e2e.processes import ServiceProcess
+from tests.e2e.test_cli import Cli
+from umbriel import InvalidInputError, Memory, Message, MismatchError, NotFoundError, Umbriel, sequence_of
 
 
 async def listed(client: Umbriel, as_of: str | datetime, status: str = "live") -> dict[str, str]:
@@ -123,5 +128,72 @@ async def test_what_is_no_point_of_the_past_is_refused(
         await client.list(as_of=point)
     with pytest.raises(error, match=named):
         await client.get(kept.memory.id, as_of=point)
+    with pytest.raises(error, match=named):
+        await client.recall("control", as_of=point)
     with pytest.raises(NotFoundError, match="no such profile"):
         await client.for_profile("never").list(as_of=kept.position)
+
+
+async def answered(client: Umbriel, query: str, **fields: Any) -> list[tuple[str, float, float]]:
+    """What a question finds, best first: ids with score and relevance."""
+    reply = await client.recall(query, contact="*", limit=30, **fields)
+    return [(one.id, round(one.score, 6), round(one.relevance, 6)) for one in (*reply.suppressions, *reply.results)]
+
+
+ASKED = ("who sails the boat", "anchor", "what about the harbour yesterday")
+
+
+async def test_recall_answers_as_it_did(client: Umbriel) -> None:
+    """Whatever was written, replaced or linked since: the same ids, in the same order, with the same scores."""
+    lines = ["I sail the boat on Sundays.", "The anchor is heavy.", "Bea keeps the harbour."]
+    await client.ingest([Message(role="user", content=line) for line in lines], session="s", contact="ana")
+    await client.remember("The anchor lies at the harbour", key="anchor", contact="ana")
+    await client.remember("Do not mention the anchor to Bea", kind="instruction")
+    written = await client.remember("Ana paints the boat", contact="ana", wait=True)
+    before = {query: await answered(client, query, at_least=written.position) for query in ASKED}
+    position = (await client.recall("boat")).position
+    then = await now(client)
+    assert all(before.values())
+    await client.remember("The anchor is lost", key="anchor", contact="ana", wait=True)
+    await client.ingest([Message(role="user", content="The boat and its anchor sank.")], session="s", contact="ana")
+    await client.link_contact("ana", "bea")
+    after = await client.remember("The harbour is closed to every boat and anchor", wait=True)
+    assert await answered(client, "anchor", at_least=after.position) != before["anchor"]
+    for point in (position, then):
+        assert {query: await answered(client, query, as_of=point) for query in ASKED} == before
+    reply = await client.recall("what happened yesterday", as_of=then, contact="*")
+    assert reply.facts[0].startswith(f"The reference date is {then:%Y-%m-%d}")
+    assert sequence_of(reply.position) <= sequence_of(after.position)
+
+
+async def test_recall_of_then_holds_nothing_forgotten_since(client: Umbriel, service: ServiceProcess) -> None:
+    """Memory and message are gone from the past's answers and files at once, and what stood beside them is not."""
+    said = await client.ingest([Message(role="user", content="The xylophone is in the cellar.")], session="s")
+    gone = await client.remember("The xylophone is out of tune", key="xylophone", wait=True)
+    kept = await client.remember("The trumpet is out of tune", key="trumpet", wait=True)
+    then = await now(client)
+    found = {one for one, _, _ in await answered(client, "xylophone trumpet tune cellar", as_of=then)}
+    assert found >= {said.outcomes[0].id, gone.memory.id, kept.memory.id}
+    past = service.data / "profiles" / directory_name(client.profile) / "past"
+    assert list(past.iterdir())
+    await client.forget(said.outcomes[0].id)
+    forgot = await client.forget(gone.memory.id)
+    await client.list(at_least=forgot.position)
+    assert not past.exists()
+    found = {one for one, _, _ in await answered(client, "xylophone trumpet tune cellar", as_of=then)}
+    assert found == {kept.memory.id}
+    for file in (path for path in past.rglob("*") if path.is_file()):
+        assert b"xylophone" not in file.read_bytes(), file
+
+
+async def test_the_past_is_read_from_the_command_line(client: Umbriel, service: ServiceProcess) -> None:
+    """A time without a zone is one in UTC."""
+    await client.remember("The tide is low", key="tide", wait=True)
+    then = await now(client)
+    await client.remember("The tide is high", key="tide", wait=True)
+    where = ("--profile", client.profile, "--as-of", f"{then:%Y-%m-%dT%H:%M:%S.%f}")
+    cli = Cli(service.data)
+    for command in (("get", "--key", "tide"), ("recall", "tide")):
+        shown = (await asyncio.to_thread(cli.run, *command, *where)).stdout
+        assert "The tide is low" in shown
+        assert "The tide is high" not in shown

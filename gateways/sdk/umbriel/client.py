@@ -18,7 +18,7 @@ from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
-from umbriel._past import Point, wire_point
+from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
@@ -30,6 +30,8 @@ from umbriel.answers import Length, Thinking
 __all__ = ["Umbriel"]
 
 _READ = 30.0
+#: how long a question about the past is asked again while the views of then are made
+_BUILD = 900.0
 #: longer than the service lets a model take for an answer
 _ANSWER = 90.0
 _WRITE = 60.0
@@ -223,6 +225,7 @@ class Umbriel(
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
+        progress: Progress | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
@@ -231,6 +234,9 @@ class Umbriel(
         leave out what did not happen between them; ``reference_date`` is what "last week" is counted from. With
         ``answer`` a language model of the service answers from the results as well: ``thinking`` is how many it looks
         at and how hard it thinks, ``length`` how much it says.
+
+        ``as_of`` is a time of recording, or a position: what recall answered then, without what is forgotten by now.
+        The views of then may have to be made first; ``progress`` hears how far they are.
         """
         request = wire.RecallRequest(
             query=query,
@@ -251,8 +257,12 @@ class Umbriel(
             length=length,
             reference_date=reference_date,
         )
-        timeout = timeout or (_ANSWER if answer else _READ)
-        return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
+        seconds = timeout or (_ANSWER if answer else _READ)
+
+        async def ask() -> wire.RecallReply:
+            return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=seconds)
+
+        return await until_built(ask, _BUILD, progress)
 
     async def get(
         self,

@@ -70,13 +70,15 @@ Kind = Literal["fact", "event", "instruction", "task"]
 
 
 class ErrorReply(Reply, frozen=True):
-    """What every surface answers when it cannot do what was asked."""
+    """What every surface answers when it cannot do what was asked; ``done`` of ``total`` where that is being made."""
 
     code: str
     message: str
     expected: str = ""
     found: str = ""
     retryable: bool = False
+    done: int = 0
+    total: int = 0
 
 
 class Message(Request, frozen=True):
