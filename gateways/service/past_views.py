@@ -65,13 +65,13 @@ class PastViews:
         return list(self._kept)
 
     @asynccontextmanager
-    async def use(self, profile: str, position: int, forgotten: frozenset[str]) -> AsyncIterator[OpenProfile]:
+    async def use(self, profile: str, position: int) -> AsyncIterator[OpenProfile]:
         """Lend the views of a profile as they were at the position of one of its events.
 
-        ``forgotten`` is what is forgotten by now. Raises BuildingError, which says how far it is, when they are not
-        made within a moment; the making goes on while somebody asks again.
+        Raises BuildingError, which says how far it is, when they are not made within a moment; the making goes on
+        while somebody asks again.
         """
-        kept = await self._made(profile, position, forgotten)
+        kept = await self._made(profile, position)
         opened = kept.opened
         opened.users += 1
         opened.unused.clear()
@@ -83,10 +83,10 @@ class PastViews:
             if not opened.users:
                 opened.unused.set()
 
-    async def _made(self, profile: str, position: int, forgotten: frozenset[str]) -> _Kept:
+    async def _made(self, profile: str, position: int) -> _Kept:
         key, deadline = (profile, position), time.monotonic() + self._limits.wait_seconds
         while (kept := self._kept.get(key)) is None:
-            job = self._jobs.get(key) or self._start(key, forgotten)
+            job = self._jobs.get(key) or self._start(key)
             job.asked = time.monotonic()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
@@ -105,7 +105,7 @@ class PastViews:
         kept.asked = time.monotonic()
         return kept
 
-    def _start(self, key: _Key, forgotten: frozenset[str]) -> PastJob:
+    def _start(self, key: _Key) -> PastJob:
         if len(self._jobs) >= self._limits.waiting:
             raise UnavailableError(
                 "too many points of the past are being replayed",
@@ -113,21 +113,25 @@ class PastViews:
                 found=str(len(self._jobs) + 1),
             )
         job = self._jobs[key] = PastJob(*key)
-        self._in_background(self._make(key, job, forgotten))
+        self._in_background(self._make(key, job))
         return job
 
-    async def _make(self, key: _Key, job: PastJob, forgotten: frozenset[str]) -> None:
+    async def _make(self, key: _Key, job: PastJob) -> None:
         try:
             async with self._turn:
+                forgotten = await self._forgotten(key)
                 job.begun = True
                 opened = await self._profiles.detached(job.profile)
                 opened.views = await build(self._events, opened, job, forgotten, self._limits.patience_seconds)
-            if job.dropped:
+            kept = await asyncio.to_thread(_Kept, opened)
+            # What was being forgotten when this began may have been written to it first.
+            unchanged = forgotten == await self._forgotten(key)
+            if job.dropped or not unchanged:
                 await self._discard(opened)
             else:
-                self._kept[key] = await asyncio.to_thread(_Kept, opened)
+                self._kept[key] = kept
                 self.made += 1
-                self._make_room()
+                await self._make_room()
         except Abandoned:
             _log.info("past_abandoned", profile=job.profile, position=job.position)
         except UmbrielError as error:
@@ -139,6 +143,12 @@ class PastViews:
             if self._jobs.get(key) is job:
                 del self._jobs[key]
             job.ended.set()
+
+    async def _forgotten(self, key: _Key) -> frozenset[str]:
+        """Return what there was at a point and is forgotten by now."""
+        profile, position = key
+        async with self._profiles.use(profile) as opened:
+            return await asyncio.to_thread(opened.views.ledger.forgotten_of, position)
 
     # -- letting go -----------------------------------------------------------------------------
 
@@ -154,14 +164,13 @@ class PastViews:
             async with asyncio.timeout(_STOP_SECONDS):
                 await asyncio.gather(*(job.ended.wait() for job in jobs if job.begun))
 
-    def _make_room(self) -> None:
+    async def _make_room(self) -> None:
         """Let go of the ones asked for longest ago, as many as are too many or too large together; one may stay."""
         while len(self._kept) > 1 and (
             len(self._kept) > self._limits.kept
             or sum(one.bytes for one in self._kept.values()) > self._limits.kept_bytes
         ):
-            oldest = next(iter(self._kept))
-            self._in_background(self._discard(self._kept.pop(oldest).opened))
+            await self._let_go(next(iter(self._kept)))
 
     async def run(self) -> None:
         """Let go of what nobody has asked for in a while, until cancelled."""
@@ -175,7 +184,9 @@ class PastViews:
             await self._let_go(key)
 
     async def _let_go(self, key: _Key) -> None:
-        opened = self._kept.pop(key).opened
+        if (kept := self._kept.pop(key, None)) is None:
+            return
+        opened = kept.opened
         # Whoever reads them now goes on with open files; nobody opens them again.
         await asyncio.to_thread(shutil.rmtree, opened.views.root, ignore_errors=True)
         self._in_background(self._discard(opened))

@@ -39,11 +39,9 @@ async def recall_then(
         ledger = opened.views.ledger
         dated = msgspec.structs.replace(request, reference_date=request.reference_date or as_of.clock)
         query = query_of(dated, reach)
-        position, forgotten = await core.in_thread(
-            lambda: (ledger.last_event(as_of.position), ledger.forgotten_of(as_of.position))
-        )
+        position = await core.in_thread(lambda: ledger.last_event(as_of.position))
         asked = await prepared(core, opened, reach, query, fallback=True)
-        async with core.past.use(profile, position, forgotten) as then:
+        async with core.past.use(profile, position) as then:
             search = _Search(core, ledger, then, reach, as_of)
             found = await core.in_thread(lambda: search.run(asked.query, asked.embed))
         reply = reply_of(

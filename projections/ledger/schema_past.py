@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS states (
     PRIMARY KEY (memory, from_position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS states_from ON states (from_position);
+CREATE INDEX IF NOT EXISTS states_expiry ON states (expires_at) WHERE expires_at IS NOT NULL;
 
 -- How often a version (named by its position, to keep this small) had been accessed from a position on.
 CREATE TABLE IF NOT EXISTS access_counts (
