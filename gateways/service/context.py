@@ -26,6 +26,7 @@ from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
 from gateways.service.models import Models
+from gateways.service.past_views import PastViews
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
@@ -150,6 +151,7 @@ class Core:
             events, positions, self.redacting, passed=reader.passed, cache_bytes=settings.feed_cache_bytes
         )
         self.rebuilds = rebuilds
+        self.past = PastViews(events, profiles, settings.past)
         #: what answers in words and analyses queries, as far as it is configured
         self.models = Models((), ())
         self.analyses = Analyses(settings.analysis)

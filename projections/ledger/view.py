@@ -16,6 +16,7 @@ from projections.ledger.contacts import ContactQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
+from projections.ledger.past import PastQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
@@ -39,6 +40,7 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 class Ledger(
     MemoryQueries,
+    PastQueries,
     RecallQueries,
     ScopeQueries,
     TimeQueries,
