@@ -36,6 +36,7 @@ from projections.ledger.apply_grounds import (
     note_words,
     take_grounds,
 )
+from projections.ledger.apply_quotes import follow_quotes
 from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -76,6 +77,7 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
         case _:
             _set_field(db, envelope, event)
     project_copies(db, envelope, event)
+    follow_quotes(db, envelope, event)
     _note(db, envelope, event)
 
 

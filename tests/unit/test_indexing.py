@@ -180,7 +180,7 @@ def test_tokens_tell_scopes_apart() -> None:
         ("pre-compaction", "s1", "Ana", "conversation:s1"),
         ("turn", "", "Ana", "contact:Ana"),
         ("copy", "s1", "Ana", "contact:Ana"),
-        ("reflection", "s1", None, "agent"),
+        ("reflection", "s1", None, "conversation:s1"),
         ("consolidation", "s1", "Ana", "conversation:s1"),
     ],
 )
