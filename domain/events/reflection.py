@@ -65,8 +65,8 @@ class Thought(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ReflectionDrafted(Event, frozen=True):
     """A UTC day with one contact (None: nobody's conversations) was thought about, before anything follows from it.
 
-    The first one stands; what is remembered derives from it alone. ``messages`` and ``memories`` count what was
-    looked at; without ``thoughts`` there was nothing to say.
+    The first one stands; what is remembered derives from it alone. ``lines`` of conversations and ``notes`` (memories)
+    count what was looked at; without ``thoughts`` there was nothing to say.
     """
 
     TOPIC = "reflection.drafted"
@@ -74,7 +74,7 @@ class ReflectionDrafted(Event, frozen=True):
     day: str
     pipeline: str
     model: str
-    messages: int
-    memories: int
+    lines: int
+    notes: int
     contact: str | None = None
     thoughts: tuple[Thought, ...] = ()

@@ -16,7 +16,7 @@ from gateways.service.daily import DailyPass
 from gateways.service.days import end_of
 from gateways.service.models import Models
 from gateways.service.profiles import OpenProfile
-from gateways.service.thinking_back import REFLECTION, Thinking, ThoughtAbout, thought_about
+from gateways.service.thinking_back import REFLECTION, Means, ThoughtAbout, thought_about
 from umbriel.reflecting import DayShown, ReflectDayReply, ReflectDayRequest, ThoughtShown
 
 __all__ = ["ReflectionPass"]
@@ -59,13 +59,13 @@ class ReflectionPass(DailyPass):
         position = self._core.positions.show(await self._core.events.log.last_position())
         return ReflectDayReply(day=day, dry_run=request.dry_run, position=position, days=[_shown(one) for one in done])
 
-    async def _with(self, profile: OpenProfile) -> Thinking:
+    async def _with(self, profile: OpenProfile) -> Means:
         """Return what to think with, once the views know everything written until now."""
         core = self._core
         await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
         profile = core.profiles.current(profile)
         core.check_running(profile)
-        return Thinking(core, self._models, profile, await core.in_thread(profile.views.ledger.settings))
+        return Means(core, self._models, profile, await core.in_thread(profile.views.ledger.settings))
 
     async def _days(self, profile: OpenProfile, as_of: datetime) -> list[str]:
         """Return the days that the pass is about: all since the last one, the last ones where that is long ago."""
@@ -117,8 +117,8 @@ def _shown(one: ThoughtAbout) -> DayShown:
     of_topic = {event.topic: event.learnings[0] for event in one.recorded if event.learnings}
     return DayShown(
         contact=draft.contact or "",
-        messages=draft.messages,
-        memories=draft.memories,
+        messages=draft.lines,
+        memories=draft.notes,
         model=draft.model,
         recorded=one.new,
         thoughts=[

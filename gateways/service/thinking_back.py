@@ -32,7 +32,7 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import rejected_among
 from gateways.service.thoughts import thoughts_of
 
-__all__ = ["REFLECTION", "Thinking", "ThoughtAbout", "thought_about"]
+__all__ = ["REFLECTION", "Means", "ThoughtAbout", "thought_about"]
 
 #: The name of the pass.
 REFLECTION = "reflection"
@@ -42,7 +42,7 @@ _WORKER = Actor(REFLECTION, "service")
 _log = structlog.get_logger(__name__)
 
 
-class Thinking(msgspec.Struct, frozen=True):
+class Means(msgspec.Struct, frozen=True):
     """What a profile's days are thought about with."""
 
     core: Core
@@ -63,7 +63,7 @@ class ThoughtAbout(msgspec.Struct, frozen=True):
     new: bool = False
 
 
-async def thought_about(with_: Thinking, day: str, *, dry_run: bool = False) -> list[ThoughtAbout]:
+async def thought_about(with_: Means, day: str, *, dry_run: bool = False) -> list[ThoughtAbout]:
     """Think about a day with each contact by itself, and record what it came to; again, what was recorded before.
 
     A dry run records nothing and asks no model: where one is to be asked, its draft has no thoughts.
@@ -79,26 +79,37 @@ async def thought_about(with_: Thinking, day: str, *, dry_run: bool = False) -> 
             done.append(ThoughtAbout(preview, preview.thoughts, new=True))
             continue
         if dry_run and standing is not None:
-            done.append(ThoughtAbout(standing, tuple(await _standing_thoughts(with_, standing.thoughts))))
+            thoughts = await _standing_thoughts(with_, standing.thoughts)
+            recorded, _ = await core.in_thread(partial(_decide, Loaded(core), with_, standing, thoughts, {}))
+            done.append(await _told(with_, ThoughtAbout(standing, tuple(thoughts), recorded)))
             continue
         draft = standing or await _drafted(with_, one)
-        done.append(await _derived(with_, draft))
+        done.append(await _told(with_, await _derived(with_, draft)))
     return done
 
 
-async def _standing(with_: Thinking, day: Day) -> ReflectionDrafted | None:
+async def _told(with_: Means, done: ThoughtAbout) -> ThoughtAbout:
+    """Leave out of what is shown the thoughts whose memories somebody has forgotten since."""
+    memories = {one.topic: learning.memory for one in done.recorded for learning in one.learnings}
+    ledger = with_.core.profiles.current(with_.profile).views.ledger
+    found = await with_.core.in_thread(lambda: ledger.memories(list(memories.values())))
+    gone = {topic for topic, id_ in memories.items() if id_ in found and found[id_].status == "forgotten"}
+    return msgspec.structs.replace(done, thoughts=tuple(one for one in done.thoughts if one.topic not in gone))
+
+
+async def _standing(with_: Means, day: Day) -> ReflectionDrafted | None:
     found = await load(with_.core, DayDraft, _draft_subject(with_, day.day, day.contact))
     return found.drafted
 
 
-def _draft_subject(with_: Thinking, day: str, contact: str | None) -> str:
+def _draft_subject(with_: Means, day: str, contact: str | None) -> str:
     return with_.profile.subject(DayDraft.CATEGORY, draft_id(day, contact))
 
 
 # -- thinking -----------------------------------------------------------------------------------
 
 
-async def _drafted(with_: Thinking, day: Day) -> ReflectionDrafted:
+async def _drafted(with_: Means, day: Day) -> ReflectionDrafted:
     """Think about a day, and record what it came to; somebody else's draft of the same day stands."""
     event = await _thought(with_, day)
     sessions = {talk.session for talk in day.talks} | {note.session for note in day.notes}
@@ -109,7 +120,7 @@ async def _drafted(with_: Thinking, day: Day) -> ReflectionDrafted:
     return standing
 
 
-async def _thought(with_: Thinking, day: Day) -> ReflectionDrafted:
+async def _thought(with_: Means, day: Day) -> ReflectionDrafted:
     """Return a draft by the model that may be asked, by the local one where that does not answer."""
     core, name, limits = with_.core, with_.profile.name, with_.core.settings.reflection
     flow: DataFlow = with_.settings.data_flow
@@ -123,7 +134,7 @@ async def _thought(with_: Thinking, day: Day) -> ReflectionDrafted:
     return await core.in_thread(partial(_draft, with_, day, made, by_model=by_model))
 
 
-async def _preview(with_: Thinking, day: Day) -> ReflectionDrafted:
+async def _preview(with_: Means, day: Day) -> ReflectionDrafted:
     local = with_.models.local_reflector
     asked = with_.models.reflector(with_.profile.name, with_.settings.data_flow)
     if asked is not local:
@@ -132,7 +143,7 @@ async def _preview(with_: Thinking, day: Day) -> ReflectionDrafted:
     return await with_.core.in_thread(lambda: _draft(with_, day, made, by_model=False))
 
 
-def _draft(with_: Thinking, day: Day, made: Reflected, *, by_model: bool) -> ReflectionDrafted:
+def _draft(with_: Means, day: Day, made: Reflected, *, by_model: bool) -> ReflectionDrafted:
     settings = with_.core.settings
     return ReflectionDrafted(
         draft=draft_id(day.day, day.contact),
@@ -140,8 +151,8 @@ def _draft(with_: Thinking, day: Day, made: Reflected, *, by_model: bool) -> Ref
         contact=day.contact,
         pipeline=_PIPELINE,
         model=made.model,
-        messages=len(day.lines),
-        memories=len(day.notes),
+        lines=len(day.lines),
+        notes=len(day.notes),
         thoughts=tuple(thoughts_of(day, made.wordings, settings.limits, settings.reflection, by_model=by_model)),
     )
 
@@ -149,7 +160,7 @@ def _draft(with_: Thinking, day: Day, made: Reflected, *, by_model: bool) -> Ref
 # -- what follows -------------------------------------------------------------------------------
 
 
-async def _derived(with_: Thinking, draft: ReflectionDrafted) -> ThoughtAbout:
+async def _derived(with_: Means, draft: ReflectionDrafted) -> ThoughtAbout:
     """Record the reflections of a draft with their memories, without those that rest on what is gone by now."""
     core = with_.core
     await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
@@ -164,7 +175,7 @@ async def _derived(with_: Thinking, draft: ReflectionDrafted) -> ThoughtAbout:
     return ThoughtAbout(draft, tuple(kept), recorded, new)
 
 
-async def _standing_thoughts(with_: Thinking, thoughts: Sequence[Thought]) -> list[Thought]:
+async def _standing_thoughts(with_: Means, thoughts: Sequence[Thought]) -> list[Thought]:
     """Leave out what rests on a message that is forgotten, or restates a memory that is not live any more."""
     core = with_.core
     gone = await _forgotten(with_, [source for one in thoughts for source in one.sources])
@@ -175,7 +186,7 @@ async def _standing_thoughts(with_: Thinking, thoughts: Sequence[Thought]) -> li
     return [one for one in thoughts if gone.isdisjoint(one.sources) and live.issuperset(one.drawn_from)]
 
 
-async def _forgotten(with_: Thinking, messages: Sequence[str]) -> set[str]:
+async def _forgotten(with_: Means, messages: Sequence[str]) -> set[str]:
     """Return which messages are in the log no more, as their own subjects have it."""
     subjects = {with_.profile.subject("message", message): message for message in messages}
     if not subjects:
@@ -187,7 +198,7 @@ async def _forgotten(with_: Thinking, messages: Sequence[str]) -> set[str]:
 
 
 def _decide(
-    loaded: Loaded, with_: Thinking, draft: ReflectionDrafted, thoughts: Sequence[Thought], live: dict[str, str]
+    loaded: Loaded, with_: Means, draft: ReflectionDrafted, thoughts: Sequence[Thought], live: dict[str, str]
 ) -> tuple[tuple[ReflectionRecorded, ...], bool]:
     """Write what was not written before; returns all that stands of these thoughts, and whether something is new."""
     context = Context(actor=_WORKER, now=datetime.now(UTC), cause=draft.draft)
@@ -223,7 +234,7 @@ def _decide(
 
 
 def _remembered(
-    loaded: Loaded, with_: Thinking, draft: ReflectionDrafted, thought: Thought, key: str, context: Context
+    loaded: Loaded, with_: Means, draft: ReflectionDrafted, thought: Thought, key: str, context: Context
 ) -> Learning:
     kind, fact_type = fold_kind(None, REFLECTION)
     written = MemoryRemembered(

@@ -58,7 +58,7 @@ def _thought(
         check_text(text, field="text", max_bytes=limits.memory_bytes)
     except InvalidInputError:
         return None
-    if not (lines or notes) or not fold_key(topic) or len(text) > reflection.chars:
+    if not (lines or notes) or not any(map(str.isalnum, topic)) or len(text) > reflection.chars:
         return None
     if unfenced(text) != text or suppression_of(text) is not None:
         return None

@@ -325,8 +325,8 @@ _EVENTS: tuple[Event, ...] = (
         day="2026-01-02",
         pipeline="reflection-1",
         model="qwen3",
-        messages=4,
-        memories=1,
+        lines=4,
+        notes=1,
         contact="ana",
         thoughts=(
             Thought(
@@ -341,7 +341,7 @@ _EVENTS: tuple[Event, ...] = (
             Thought(topic="open", text="Which train?", sources=(_MESSAGE,)),
         ),
     ),
-    ReflectionDrafted(draft=_ADDRESS, day="2026-01-03", pipeline="reflection-1", model="m", messages=0, memories=1),
+    ReflectionDrafted(draft=_ADDRESS, day="2026-01-03", pipeline="reflection-1", model="m", lines=0, notes=1),
     ReflectionRecorded(
         reflection=_ADDRESS,
         topic="trip",
