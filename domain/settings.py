@@ -25,6 +25,8 @@ __all__ = [
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
+    "ReflectionLimits",
+    "ReflectionPreferences",
     "RetentionPreferences",
     "Settings",
     "TaskPreferences",
@@ -154,6 +156,23 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     aside_share: float = 0.4
 
 
+class ReflectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a day is looked at and what may come of it (U13)."""
+
+    #: days that were missed and are made up for, the last ones
+    make_up_days: int = 7
+    #: tokens of what was said on a day with one contact, the newest, and memories written on it, the most trusted
+    tokens: int = 12_000
+    notes: int = 60
+    #: topics of one day with one contact, and characters of what it came to on each
+    topics: int = 8
+    chars: int = 2_000
+    #: days after which what was still open is not recalled any more
+    open_days: int = 14
+    #: seconds that thinking about one day may take a model
+    seconds: float = 120.0
+
+
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
     """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
 
@@ -236,6 +255,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierLimits = VerifierLimits()
     turns: TurnLimits = TurnLimits()
     history: HistoryLimits = HistoryLimits()
+    reflection: ReflectionLimits = ReflectionLimits()
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
     past: PastLimits = PastLimits()
@@ -299,6 +319,12 @@ class ConsolidationPreferences(msgspec.Struct, frozen=True, kw_only=True):
     merges: Annotated[int, msgspec.Meta(ge=0, le=50)] = 5
 
 
+class ReflectionPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a profile's days are thought about, and what they came to is remembered."""
+
+    enabled: bool = True
+
+
 #: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.
 Reaches = Literal["local", "own", "partner"]
 
@@ -346,6 +372,7 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierPreferences = VerifierPreferences()
     decay: DecayPreferences = DecayPreferences()
     consolidation: ConsolidationPreferences = ConsolidationPreferences()
+    reflection: ReflectionPreferences = ReflectionPreferences()
     data_flow: DataFlow = DataFlow()
     provider: ProviderPreferences = ProviderPreferences()
     tasks: TaskPreferences = TaskPreferences()

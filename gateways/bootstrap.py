@@ -55,6 +55,7 @@ from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
@@ -141,7 +142,9 @@ async def running(
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
-        daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
+        reflection = ReflectionPass(core, core.models)
+        core.reflect_day = reflection.ask
+        daily = DailyPasses(core, (reflection, consolidation), Schedules(connection), clock=clock)
         tasks = _start_workers(stack, core, flushers, thinking, daily)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)

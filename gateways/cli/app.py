@@ -27,6 +27,7 @@ from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
+from gateways.cli.reflect_day import reflect_day
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
@@ -79,6 +80,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Maintain": {
         "settings": settings,
         "consolidate": consolidate,
+        "reflect-day": reflect_day,
         "rebuild": rebuild,
         "retry": retry,
         "doctor": doctor,

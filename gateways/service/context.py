@@ -34,6 +34,7 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.redacting import Redacting
 from gateways.service.refusals import PolicyRefusals
 from projections.directory import Directory, ProfileCounts
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
@@ -163,6 +164,8 @@ class Core:
         self.daily: Daily | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
+        #: thinks about a day of a profile when somebody asks for it
+        self.reflect_day: Callable[[str, ReflectDayRequest], Awaitable[ReflectDayReply]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

@@ -35,6 +35,8 @@ from domain.events import (
     OverlayAdded,
     ProfileCreated,
     RecallServed,
+    ReflectionDrafted,
+    ReflectionRecorded,
     SettingsChanged,
     SummaryRewritten,
     TaskCleared,
@@ -290,17 +292,17 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.scope or "")
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
-        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
+        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed() | SummaryRewritten():
             return About("session", event.session)
-        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared():
+        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared() | OverlayAdded():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)
         case RecallServed():
             # A question without a contact may be about what only they hear who hear everybody.
             return None if event.contact == ALL else About("said", event.contact)
-        case OverlayAdded() | SummaryRewritten():
-            return About("session", event.session)
+        case ReflectionDrafted() | ReflectionRecorded() if event.contact:
+            return About("said", event.contact)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")

@@ -13,6 +13,7 @@ from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
@@ -51,6 +52,7 @@ class Ledger(
     ThinkingQueries,
     GroundQueries,
     UpkeepQueries,
+    DayQueries,
     WorkingQueries,
     TombstoneQueries,
 ):

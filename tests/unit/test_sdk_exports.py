@@ -93,6 +93,7 @@ VERBS = [
     "settings",
     "retry",
     "consolidate",
+    "reflect_day",
     "principal_add",
     "principal_list",
     "principal_revoke",
