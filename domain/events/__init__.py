@@ -45,7 +45,7 @@ from domain.events.memory import (
 )
 from domain.events.principal import PrincipalChanged
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
-from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
 from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
@@ -102,6 +102,7 @@ __all__ = [
     "PrincipalChanged",
     "ProfileCreated",
     "RecallServed",
+    "ReflectionDrafted",
     "ReflectionRecorded",
     "RefusalRecorded",
     "SealMade",
@@ -110,6 +111,7 @@ __all__ = [
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Thought",
     "Usage",
     "UsageRecorded",
     "decode_event",

@@ -35,6 +35,7 @@ from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
 from umbriel.proofs import ProofReply, ProofRequest
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 from umbriel.verifying import VerifyReply, VerifyRequest
 
@@ -160,7 +161,8 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    return await status(service.core, caller, profile, refused=service.refusals.total)
+    reply = await status(service.core, caller, profile, refused=service.refusals.total)
+    return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
 
 
 async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
@@ -212,6 +214,12 @@ async def _audit(service: Service, caller: Caller, profile: str, request: AuditR
     await service.handed_out.recalls.flush()
     await service.records.flush()
     return await audit(service.core, caller, profile, request)
+
+
+async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
+    if service.core.reflect_day is None:
+        raise UnavailableError("this service does not reflect", expected="one that does")
+    return await service.core.reflect_day(profile, request)
 
 
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
@@ -320,6 +328,7 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("reflect_day", ReflectDayRequest, ReflectDayReply, _reflect_day, Needs("admin")),
         Verb("audit", AuditRequest, AuditReply, _audit, Needs("read", contact_named, service="also")),
         Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
         Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -167,6 +168,8 @@ WRITES = [
     Attempt("settings", fixed(), word="recall.fusion"),
     Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
     Attempt("retry", fixed()),
+    Attempt("reflect_day", lambda _: {"day": datetime.now(UTC).date().isoformat(), "dry_run": True}, word="bob"),
+    Attempt("reflect_day", fixed(day="2026-01-31")),
 ]
 WORKING = [
     Attempt("get_context", fixed(session="s-bob"), code="", word=BOB),
@@ -192,6 +195,7 @@ LESSER = [
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
     Attempt("settings", fixed(changes={"recall.fill": 0}), who="writer"),
     Attempt("retry", fixed(), who="writer"),
+    Attempt("reflect_day", fixed(day="2026-01-31"), who="writer"),
 ]
 #: Every verb in a profile without a grant, whether there is one or not.
 BODIES: dict[str, Body] = {
@@ -211,6 +215,7 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "reflect_day": fixed(day="2026-01-31"),
     "proof": with_id("strange"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
