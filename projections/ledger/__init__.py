@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.changes import Changed, State, Successor
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
@@ -33,6 +34,7 @@ from projections.ledger.working import GoalEventRecord, GoalRecord, LearningReco
 
 __all__ = [
     "AsOf",
+    "Changed",
     "Checkpoint",
     "Closing",
     "ContactRecord",
@@ -60,7 +62,9 @@ __all__ = [
     "RefusalRecord",
     "Resting",
     "Said",
+    "State",
     "Stated",
+    "Successor",
     "ThinkingCounts",
     "UnreadSession",
     "Untold",
