@@ -48,9 +48,12 @@ __all__ = ["Found", "get", "history", "list_memories", "local_recall", "reading"
 
 
 async def recall(
-    core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest
+    core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest, *, session: str = ""
 ) -> RecallReply:
-    """Find what answers a query, best first, with the channels that found it."""
+    """Find what answers a query, best first, with the channels that found it.
+
+    ``session`` is where the query was said, if it was: it is on record under that session's key then.
+    """
     request = check_recall(request, core.settings.limits)
     reach = caller.reach
     query = query_of(request, reach)
@@ -65,6 +68,7 @@ async def recall(
             results=[one.id for one in (*reply.suppressions, *reply.results)],
             memories=memories,
             contact=request.contact,
+            session=session,
             provider=reply.provider,
         )
         return reply

@@ -33,6 +33,7 @@ from projections.ledger.apply_work import project_work
 from projections.ledger.apply_working import Working, project_working
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
+from projections.ledger.tombstones import bury
 
 __all__ = ["project"]
 
@@ -44,6 +45,7 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
     if change is not None:
         _index(db, envelope, change)
     event = envelope.data
+    bury(db, envelope)
     match event:
         case MessageRecorded():
             _message_recorded(db, envelope, event)

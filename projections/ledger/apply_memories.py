@@ -238,6 +238,12 @@ def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
     )
     if isinstance(event, ContradictionNoted):
         note_words(db, envelope, event)
+        # Noted at what was forgotten meanwhile, or in the words of it.
+        db.execute(
+            "UPDATE memory_events SET detail = json_remove(detail, '$.text') WHERE address = ? AND position = ?"
+            " AND EXISTS (SELECT 1 FROM tombstones WHERE name IN (?, ?))",
+            (_address(event.memory), envelope.position, event.memory, event.other),
+        )
 
 
 def _touched(event: Event) -> Sequence[str]:

@@ -225,6 +225,16 @@ CREATE TABLE IF NOT EXISTS forgotten (
     actor_type TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- What is forgotten (see `domain.redacting`), the event that forgot it, and where that was noted.
+CREATE TABLE IF NOT EXISTS tombstones (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    noted INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tombstones_noted ON tombstones (noted);
+
 -- Work that follows from what is recorded, until it is recorded as done: memories that rest on a forgotten message,
 -- tasks of a session that ended, and deleted sessions with something left of them.
 CREATE TABLE IF NOT EXISTS bereft (memory TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;

@@ -27,6 +27,7 @@ from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
+from projections.ledger.tombstones import Known, TombstoneQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.ledger.working import WorkingQueries
@@ -53,6 +54,7 @@ class Ledger(
     GroundQueries,
     UpkeepQueries,
     WorkingQueries,
+    TombstoneQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
@@ -63,6 +65,7 @@ class Ledger(
     def __init__(self, directory: Path, indexing: Indexing) -> None:
         self._indexing = indexing
         self._store = Store(directory / _FILE)
+        self._known = Known()
         try:
             self._claim()
         except BaseException:
@@ -102,6 +105,7 @@ class Ledger(
             _advance(db, target, new)
             self._remembered.change(at.position, target, new)
         self._remembered.changed()
+        self._known.changed(new)
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:

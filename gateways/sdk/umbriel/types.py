@@ -289,7 +289,11 @@ class FeedRequest(Request, frozen=True):
 
 
 class FeedEvent(Reply, frozen=True):
-    """One decrypted event. ``data`` is the event as documented in the event catalogue."""
+    """One decrypted event. ``data`` is the event as documented in the event catalogue.
+
+    ``redacted``: it quotes what was forgotten, and is shown without those words; ``redacted_by`` is the id of the
+    event that forgot them.
+    """
 
     position: str
     topic: str
@@ -298,6 +302,8 @@ class FeedEvent(Reply, frozen=True):
     actor: str
     actor_type: str
     data: dict[str, Any]
+    redacted: bool = False
+    redacted_by: str = ""
 
 
 class FeedReply(Reply, frozen=True):
