@@ -16,6 +16,7 @@ from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
+from gateways.service.diffing import diff
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -27,7 +28,7 @@ from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, sessions
+from umbriel import contexts, conversations, copies, diffs, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
@@ -143,6 +144,10 @@ async def _history(service: Service, caller: Caller, profile: str, request: wire
 
 async def _why(service: Service, caller: Caller, profile: str, request: wire.IdRequest) -> msgspec.Struct:
     return await reads.why(service.core, caller.reach, profile, request)
+
+
+async def _diff(service: Service, caller: Caller, profile: str, request: diffs.DiffRequest) -> msgspec.Struct:
+    return await diff(service.core, caller.reach, profile, request)
 
 
 async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
@@ -275,6 +280,7 @@ VERBS: dict[str, Verb] = {
         Verb("summary", conversations.SummaryRequest, conversations.SummaryReply, _summary, _READ_ID),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
+        Verb("diff", diffs.DiffRequest, diffs.DiffReply, _diff, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
         Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
         Verb("forget", wire.ForgetRequest, wire.TouchedReply, _changing("forget", memories.forget), _WRITE),
