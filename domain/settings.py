@@ -28,6 +28,7 @@ __all__ = [
     "ReflectionLimits",
     "ReflectionPreferences",
     "RetentionPreferences",
+    "SealingLimits",
     "Settings",
     "TaskPreferences",
     "ThinkingRoom",
@@ -227,6 +228,13 @@ class PastLimits(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 8
 
 
+class SealingLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When what was written is sealed: so many messages at most, and so many seconds after the first of them."""
+
+    messages: int = 1_000
+    seconds: float = 60.0
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -259,6 +267,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
     past: PastLimits = PastLimits()
+    sealing: SealingLimits = SealingLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

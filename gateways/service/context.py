@@ -33,6 +33,7 @@ from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.redacting import Redacting
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.verifications import Verifications
 from projections.directory import Directory, ProfileCounts
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.types import Visibility
@@ -166,6 +167,10 @@ class Core:
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         #: thinks about a day of a profile when somebody asks for it
         self.reflect_day: Callable[[str, ReflectDayRequest], Awaitable[ReflectDayReply]] | None = None
+        #: looks at the whole log when somebody asks for it
+        self.verifications: Verifications | None = None
+        #: seals what is not sealed yet
+        self.seal: Callable[[], Awaitable[None]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

@@ -110,6 +110,8 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("status", fixed(), word="vectors"),
+    Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
+    Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
 ]
 WRITES = [
@@ -228,6 +230,7 @@ BODIES: dict[str, Body] = {
     "settings": fixed(),
     "retry": fixed(),
     "reflect_day": fixed(day="2026-01-31"),
+    "proof": with_id("strange"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
     "set_context": fixed(session="s", notes="x"),
@@ -259,6 +262,7 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("verify", fixed(), profile="_", control=""),
 ]
 
 

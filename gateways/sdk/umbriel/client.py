@@ -27,6 +27,7 @@ from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
+from umbriel._verifying import VerifyVerbs
 from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
@@ -58,6 +59,7 @@ class Umbriel(
     PrincipalVerbs,
     UpkeepVerbs,
     Calls,
+    VerifyVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
