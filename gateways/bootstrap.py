@@ -256,8 +256,8 @@ def _start_workers(
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
-        **guarding,
         "past": core.past.run(),
+        **guarding,
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)

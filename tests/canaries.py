@@ -24,7 +24,7 @@ MEMORY = f"{ADDRESS}@1"
 UNQUOTING = frozenset({GoalSet, GoalProgressed, GoalClosed})
 
 _AT = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-_MEMORIES = frozenset({"memory", "memories", "members", "by", "other", "counts", "copy"})
+_MEMORIES = frozenset({"memory", "memories", "members", "by", "other", "counts", "copy", "drawn_from"})
 _MESSAGES = frozenset({"message", "messages", "sources", "lost", "last"})
 # Names, ids and choices: nothing of them is anybody's words.
 _NAMES = frozenset(
@@ -40,6 +40,7 @@ _NAMES = frozenset(
         "contact",
         "copy",
         "day",
+        "draft",
         "embedding",
         "event",
         "extraction",

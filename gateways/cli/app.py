@@ -18,6 +18,7 @@ from gateways.cli.consolidate import consolidate
 from gateways.cli.conversations import context, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
+from gateways.cli.diff import diff
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
@@ -75,6 +76,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "list": list_memories,
         "history": history,
         "why": why,
+        "diff": diff,
         "feed": feed,
         "subscribe": subscribe,
         "export": export,

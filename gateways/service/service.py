@@ -17,6 +17,7 @@ from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
+from gateways.service.diffing import diff
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -30,7 +31,7 @@ from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, sessions
+from umbriel import contexts, conversations, copies, diffs, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -156,6 +157,10 @@ async def _why(service: Service, caller: Caller, profile: str, request: wire.IdR
     return await reads.why(service.core, caller.reach, profile, request)
 
 
+async def _diff(service: Service, caller: Caller, profile: str, request: diffs.DiffRequest) -> msgspec.Struct:
+    return await diff(service.core, caller.reach, profile, request)
+
+
 async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
     return await feed(service.core, caller.reach, profile, request)
 
@@ -199,6 +204,12 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     return await service.core.consolidate(profile, request)
 
 
+async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
+    if service.core.reflect_day is None:
+        raise UnavailableError("this service does not reflect", expected="one that does")
+    return await service.core.reflect_day(profile, request)
+
+
 async def _verify(service: Service, _: Caller, __: str, request: VerifyRequest) -> msgspec.Struct:
     if service.core.verifications is None:
         raise UnavailableError("this service does not verify its log", expected="one that does")
@@ -214,12 +225,6 @@ async def _audit(service: Service, caller: Caller, profile: str, request: AuditR
     await service.handed_out.recalls.flush()
     await service.records.flush()
     return await audit(service.core, caller, profile, request)
-
-
-async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
-    if service.core.reflect_day is None:
-        raise UnavailableError("this service does not reflect", expected="one that does")
-    return await service.core.reflect_day(profile, request)
 
 
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
@@ -305,6 +310,7 @@ VERBS: dict[str, Verb] = {
         Verb("summary", conversations.SummaryRequest, conversations.SummaryReply, _summary, _READ_ID),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
+        Verb("diff", diffs.DiffRequest, diffs.DiffReply, _diff, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
         Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
         Verb("forget", wire.ForgetRequest, wire.TouchedReply, _changing("forget", memories.forget), _WRITE),

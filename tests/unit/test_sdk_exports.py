@@ -71,6 +71,7 @@ VERBS = [
     "list",
     "history",
     "why",
+    "diff",
     "forget",
     "correct",
     "retract",

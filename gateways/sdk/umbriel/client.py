@@ -17,6 +17,7 @@ from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
+from umbriel._diffs import DiffVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
@@ -53,11 +54,12 @@ class Umbriel(
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    DiffVerbs,
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
-    VerifyVerbs,
     Calls,
+    VerifyVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
