@@ -41,6 +41,7 @@ from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.providing import local_models
 from gateways.service.administration import Administration
+from gateways.service.backups import Backups
 from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
 from gateways.service.daily import DailyPasses, utc_now
@@ -60,7 +61,7 @@ from gateways.service.thinking import Thinking
 from gateways.service.usage import Usages
 from projections.directory import Directory
 
-__all__ = ["LOOPBACK", "Runtime", "authorization", "running", "tls_of"]
+__all__ = ["LOOPBACK", "Runtime", "authorization", "lock", "running", "tls_of"]
 
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
@@ -107,7 +108,7 @@ async def running(
     settings = settings or Settings()
     _raise_file_limit()
     async with AsyncExitStack() as stack:
-        stack.callback(_lock(data).release)
+        stack.callback(lock(data).release)
         principals = Principals(Secrets(data / "secrets"))
         server = NatsServer(
             data,
@@ -141,6 +142,8 @@ async def running(
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
+        core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
+        stack.push_async_callback(core.backups.close)
         tasks = _start_workers(stack, core, flushers, thinking, daily)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
@@ -168,16 +171,17 @@ def _raise_file_limit() -> None:
         _log.warning("file_limit_kept", reason=str(error))
 
 
-def _lock(data: Path) -> FileLock:
+def lock(data: Path) -> FileLock:
+    """Return the data directory's lock, held; AlreadyRunningError when another process has it."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(data / "lock")
+    held = FileLock(data / "lock")
     try:
-        lock.acquire(timeout=0)
+        held.acquire(timeout=0)
     except Timeout:
         raise AlreadyRunningError(
             f"another process serves {data}; use it, or stop it first", expected="a free data directory", found="a lock"
         ) from None
-    return lock
+    return held
 
 
 async def _core(
@@ -282,6 +286,8 @@ def _start_workers(
     core.daily = daily
     core.reader.listeners.append(daily.look_at_new)
     work |= daily.work()
+    if core.backups is not None:
+        work["backups"] = core.backups.run()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]

@@ -10,6 +10,7 @@ import typer
 
 from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
+from gateways.cli.backup import backup, restore_backup
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
@@ -80,6 +81,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "consolidate": consolidate,
         "rebuild": rebuild,
         "retry": retry,
+        "backup": backup,
+        "restore-backup": restore_backup,
         "doctor": doctor,
     },
 }
