@@ -30,7 +30,7 @@ from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.secret_files import MASTER_KEY_BYTES, Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.snapshots import StreamEnd, put_back
-from gateways.jetstream.streams import INCARNATION, LOG_STREAM
+from gateways.jetstream.streams import INCARNATION
 from gateways.jetstream.users import SERVICE, User
 from gateways.service.archive import Archive, Part
 from gateways.service.backups import CONFIGURATION, MASTER_KEY, PRINCIPALS
@@ -148,12 +148,13 @@ async def _into(
     finally:
         await server.stop()
     await asyncio.to_thread((data / "secrets" / f"{_RESTORER}.password").unlink, missing_ok=True)
-    log = found[LOG_STREAM]
+    stream = archive.manifest.stream
+    log = found[stream]
     return Restored(
         file=str(archive.path),
         data=str(data),
         incarnation=incarnation,
-        position=f"{LOG_STREAM}.{incarnation}:{log.last_seq}",
+        position=f"{stream}.{incarnation}:{log.last_seq}",
         events=log.messages,
         bytes=archive.manifest.bytes,
         streams={name: end.messages for name, end in found.items()},

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from cryptography.hazmat.primitives import keywrap
 
 from domain.settings import Settings
+from gateways.doctor import schedules
 from gateways.doctor.findings import Finding, attempt, attempt_async, fail, ok, skipped, warn
 from gateways.doctor.offline import profile_name, profile_roots, view_positions
 from gateways.jetstream.connection import Connection, connect
@@ -113,7 +114,19 @@ async def _service(data: Path, url: str) -> list[Finding]:
     # Not `embedded`, which would start a service where none answers.
     async with await Umbriel.connect(url, principal=_PERSON, password=_password(data, _PERSON)) as client:
         status = await client.status(service=True)
-    return [_lag(status), *_outstanding(status)]
+
+    async def scheduled() -> list[Finding]:
+        connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")
+        try:
+            return await schedules.look(connection, status.passes)
+        finally:
+            await connection.close()
+
+    return [
+        _lag(status),
+        *_outstanding(status),
+        *await attempt_async("schedules", "look into serve.log and nats/nats.log", scheduled),
+    ]
 
 
 def _lag(status: StatusReply) -> Finding:

@@ -11,7 +11,7 @@ import msgspec
 from domain.errors import UmbrielError
 from gateways.service.archive import Archive, Manifest
 
-__all__ = ["KeptBackup", "kept_in", "name_for", "remove_old"]
+__all__ = ["KeptBackup", "kept_in", "name_for", "remove_old", "unreadable_in"]
 
 _PREFIX, _SUFFIX = "umbriel-", ".backup"
 
@@ -28,8 +28,11 @@ def name_for(now: datetime) -> str:
     return f"{_PREFIX}{now.astimezone(UTC):%Y%m%dT%H%M%S}Z{_SUFFIX}"
 
 
-def kept_in(directory: Path, stream: str) -> list[KeptBackup]:
-    """Return the backups of a log in a directory, newest first, of any incarnation; what cannot be read is none."""
+def kept_in(directory: Path, incarnation: str | None = None) -> list[KeptBackup]:
+    """Return the backups in a directory, newest first; what cannot be read is none.
+
+    Those of another ``incarnation`` are another log's, which nobody here makes or removes; None is of any.
+    """
     found = []
     for path in directory.glob(f"{_PREFIX}*{_SUFFIX}"):
         try:
@@ -37,7 +40,7 @@ def kept_in(directory: Path, stream: str) -> list[KeptBackup]:
         except UmbrielError:
             continue
         archive.close()
-        if archive.manifest.stream == stream:
+        if incarnation in {None, archive.manifest.incarnation}:
             found.append(KeptBackup(path, archive.manifest))
     return sorted(found, key=lambda one: (one.manifest.created_at, one.path.name), reverse=True)
 
@@ -48,3 +51,16 @@ def remove_old(kept: Sequence[KeptBackup], keep: int, good: Path) -> list[Path]:
     for path in gone:
         path.unlink(missing_ok=True)
     return gone
+
+
+def unreadable_in(directory: Path) -> list[Path]:
+    """Return the files that have a backup's name and are none."""
+    return [path for path in sorted(directory.glob(f"{_PREFIX}*{_SUFFIX}")) if not _reads(path)]
+
+
+def _reads(path: Path) -> bool:
+    try:
+        Archive(path).close()
+    except UmbrielError:
+        return False
+    return True

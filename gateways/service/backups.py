@@ -250,7 +250,7 @@ class Backups:
         return due if self._failed_at is None else max(due, self._failed_at + timedelta(seconds=_AGAIN))
 
     async def _last(self, directory: Path) -> KeptBackup | None:
-        kept = await asyncio.to_thread(kept_in, directory, self._positions.stream)
+        kept = await asyncio.to_thread(kept_in, directory, self._positions.incarnation)
         return kept[0] if kept else None
 
     async def _make_due(self, directory: Path) -> None:
@@ -269,7 +269,7 @@ class Backups:
                 await job.task
             self._error, self._failed_at = job.error, self._clock() if job.error else None
             if job.state == "made":
-                kept = await asyncio.to_thread(kept_in, directory, self._positions.stream)
+                kept = await asyncio.to_thread(kept_in, directory, self._positions.incarnation)
                 job.removed = await asyncio.to_thread(remove_old, kept, self._settings.keep, job.path)
         finally:
             await asyncio.to_thread(lock.release)
