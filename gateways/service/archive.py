@@ -20,6 +20,7 @@ import hmac
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -150,6 +151,10 @@ class ArchiveWriter:
 
     def close(self) -> None:
         """Let go of the temporary file, whatever became of it."""
+        with suppress(OSError, ValueError):
+            if self._open is not None:
+                self._open.close()
+            self._zip.close()
         self._file.close()
         self._partial.unlink(missing_ok=True)
 
@@ -161,13 +166,23 @@ class Archive:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
-            self._manifest = self._zip.read(_MANIFEST)
-            self._mac = self._zip.read(_MAC).decode("ascii", "replace")
-            self.manifest = msgspec.json.decode(self._manifest, type=Manifest)
-        except (*_BROKEN, msgspec.MsgspecError) as error:
+        except _BROKEN as error:
             raise self._damaged(str(error)) from error
         except OSError as error:
             raise InvalidInputError(f"cannot read {path}", expected="a backup", found=str(error)) from error
+        try:
+            self._read_manifest()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def _read_manifest(self) -> None:
+        try:
+            self._manifest = self._zip.read(_MANIFEST)
+            self._mac = self._zip.read(_MAC).decode("ascii", "replace")
+            self.manifest = msgspec.json.decode(self._manifest, type=Manifest)
+        except (*_BROKEN, msgspec.MsgspecError, OSError) as error:
+            raise self._damaged(str(error)) from error
         if self.manifest.format > FORMAT:
             raise MismatchError(
                 "the backup was written by a newer Umbriel",

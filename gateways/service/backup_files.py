@@ -25,7 +25,7 @@ class KeptBackup(msgspec.Struct, frozen=True):
 
 def name_for(now: datetime) -> str:
     """Return the name of a backup that is made now."""
-    return f"{_PREFIX}{now.astimezone(UTC):%Y%m%dT%H%M%S}Z{_SUFFIX}"
+    return f"{_PREFIX}{now.astimezone(UTC):%Y%m%dT%H%M%S%f}Z{_SUFFIX}"
 
 
 def kept_in(directory: Path, incarnation: str | None = None) -> list[KeptBackup]:
