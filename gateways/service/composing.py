@@ -189,6 +189,7 @@ async def _memories(
             reference_date=request.reference_date,
             visibility="keyword",
         ),
+        session="" if request.query else request.session,
     )
     results = [*reply.suppressions, *reply.results]
     if not results:

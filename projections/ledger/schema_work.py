@@ -66,7 +66,6 @@ CREATE TABLE IF NOT EXISTS reflections (
     author_type TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS reflections_topic ON reflections (folded_topic, position);
--- `whole` is 1 where the reflection's own text is what was learnt.
 CREATE TABLE IF NOT EXISTS learnings (
     reflection INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -74,7 +73,6 @@ CREATE TABLE IF NOT EXISTS learnings (
     key TEXT NOT NULL,
     memory TEXT NOT NULL,
     outcome TEXT NOT NULL,
-    whole INTEGER NOT NULL,
     PRIMARY KEY (reflection, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS learnings_memory ON learnings (memory);
