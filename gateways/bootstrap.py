@@ -41,6 +41,7 @@ from gateways.models.meter import Meter
 from gateways.models.minilm import MiniLMEmbedder
 from gateways.providing import local_models
 from gateways.service.administration import Administration
+from gateways.service.backups import Backups
 from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
 from gateways.service.daily import DailyPasses, utc_now
@@ -148,6 +149,8 @@ async def running(
         daily = DailyPasses(core, (reflection, consolidation), Schedules(connection), clock=clock)
         guard = Guard(core, state, data, server.secrets)
         stack.push_async_callback(guard.close)
+        core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
+        stack.push_async_callback(core.backups.close)
         tasks = _start_workers(stack, core, flushers, thinking, daily, guard.work())
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
@@ -178,14 +181,14 @@ def _raise_file_limit() -> None:
 def lock_of(data: Path) -> FileLock:
     """Return the lock of a data directory, held; raises AlreadyRunningError while another process has it."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(data / "lock")
+    held = FileLock(data / "lock")
     try:
-        lock.acquire(timeout=0)
+        held.acquire(timeout=0)
     except Timeout:
         raise AlreadyRunningError(
             f"another process serves {data}; use it, or stop it first", expected="a free data directory", found="a lock"
         ) from None
-    return lock
+    return held
 
 
 async def _core(
@@ -278,6 +281,8 @@ def _start_workers(
     core.daily = daily
     core.reader.listeners.append(daily.look_at_new)
     work |= daily.work()
+    if core.backups is not None:
+        work["backups"] = core.backups.run()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]

@@ -11,6 +11,7 @@ import typer
 from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
 from gateways.cli.audit import audit
+from gateways.cli.backup import backup, restore_backup
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
@@ -89,6 +90,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "reflect-day": reflect_day,
         "rebuild": rebuild,
         "retry": retry,
+        "backup": backup,
+        "restore-backup": restore_backup,
         "doctor": doctor,
         "audit": audit,
         "verify": verify,

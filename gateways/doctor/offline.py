@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from domain.settings import Settings
+from gateways.doctor import backups
 from gateways.doctor.findings import Finding, attempt, fail, ok, skipped, warn
 from gateways.jetstream.server import find_binary
 from gateways.models.config import load_providers
@@ -44,6 +45,7 @@ def look(data: Path) -> list[Finding]:
         *attempt("model files", "install the versions that pyproject.toml names", _model),
         *attempt("providers", "mend providers.toml, or set the variables it names", lambda: _providers(data)),
         *attempt("disk space", "free disk space", lambda: _disk(data)),
+        *attempt("backups", "mend server.toml", lambda: backups.look(data)),
         *attempt("views", "run `umbriel rebuild --profile …`", lambda: _views(data)),
     ]
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from cryptography.hazmat.primitives import keywrap
 
 from domain.settings import Settings
+from gateways.doctor import schedules
 from gateways.doctor.findings import Finding, attempt, attempt_async, fail, ok, skipped, warn
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.direct import StreamReader
@@ -111,7 +112,19 @@ async def _service(data: Path, url: str) -> list[Finding]:
         status = await client.status(service=True)
     if status.halted:
         return [fail("service", f"it writes nothing: {status.halted}", "stop it; `umbriel verify`, `umbriel recover`")]
-    return [_lag(status), *_outstanding(status)]
+
+    async def scheduled() -> list[Finding]:
+        connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")
+        try:
+            return await schedules.look(connection, status.passes)
+        finally:
+            await connection.close()
+
+    return [
+        _lag(status),
+        *_outstanding(status),
+        *await attempt_async("schedules", "look into serve.log and nats/nats.log", scheduled),
+    ]
 
 
 def _lag(status: StatusReply) -> Finding:

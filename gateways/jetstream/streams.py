@@ -23,6 +23,7 @@ from gateways.jetstream.errors import translated
 __all__ = [
     "EVENTS_PREFIX",
     "FIRINGS_PREFIX",
+    "INCARNATION",
     "KEYS_PREFIX",
     "KEYS_STREAM",
     "LOG_STREAM",
@@ -53,7 +54,8 @@ _TURNS_BUCKET = "UMBRIEL_TURNS"
 TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
 TURNS_PREFIX = f"$KV.{_TURNS_BUCKET}"
 
-_INCARNATION = "umbriel-incarnation"
+#: where the log's metadata says which incarnation it is
+INCARNATION = "umbriel-incarnation"
 _TOKENS = re.compile(r"[A-Za-z0-9_-]{1,64}\.[a-z][a-z0-9_-]{0,31}\.[A-Za-z0-9_-]{1,64}\Z")
 #: The library's own tests name aggregates by UUID; such a one belongs to no profile.
 _UUIDS = "_.uuid."
@@ -213,7 +215,7 @@ async def _ensure(js: JetStreamContext, config: api.StreamConfig) -> api.StreamI
         try:
             info = await js.stream_info(name)
         except StreamNotFoundError:
-            metadata = {_INCARNATION: secrets.token_hex(4)}
+            metadata = {INCARNATION: secrets.token_hex(4)}
             try:
                 info = await js.add_stream(config.evolve(metadata=metadata))
             except APIError as error:
@@ -237,10 +239,10 @@ async def ensure_log(
 ) -> StreamState:
     """Create the log where it is missing, or check it; raises MismatchError naming each wrong flag."""
     info = await _ensure(js, _log_config(stream, prefix, num_replicas, max_bytes))
-    incarnation = (info.config.metadata or {}).get(_INCARNATION, "")
+    incarnation = (info.config.metadata or {}).get(INCARNATION, "")
     if not incarnation:
         raise MismatchError(
-            f"the stream {stream} has no incarnation", expected=f"{_INCARNATION} in its metadata", found="none"
+            f"the stream {stream} has no incarnation", expected=f"{INCARNATION} in its metadata", found="none"
         )
     return StreamState(stream, incarnation, info.state.last_seq)
 
@@ -267,7 +269,7 @@ async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamStat
             info = await js.stream_info(stream)
         except StreamNotFoundError:
             return None
-    return StreamState(stream, (info.config.metadata or {}).get(_INCARNATION, ""), info.state.last_seq)
+    return StreamState(stream, (info.config.metadata or {}).get(INCARNATION, ""), info.state.last_seq)
 
 
 async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:

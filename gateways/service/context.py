@@ -22,6 +22,7 @@ from domain.settings import Reaches, Settings
 from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
 from gateways.service.analyses import Analyses
+from gateways.service.backups import Backups
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -163,6 +164,8 @@ class Core:
         self.thinking: Thinks | None = None
         #: what is done once a day, None where nothing is
         self.daily: Daily | None = None
+        #: what makes backups, None where nothing does
+        self.backups: Backups | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         #: thinks about a day of a profile when somebody asks for it

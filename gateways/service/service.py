@@ -35,6 +35,7 @@ from umbriel import contexts, conversations, copies, diffs, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
+from umbriel.backups import BackupReply, BackupRequest
 from umbriel.proofs import ProofReply, ProofRequest
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -260,6 +261,12 @@ async def _principal_add(
     return await service.administration.add(caller, request)
 
 
+async def _backup(service: Service, _: Caller, __: str, request: BackupRequest) -> msgspec.Struct:
+    if service.core.backups is None:
+        raise UnavailableError("no backups are made here", expected="a running service", found="none")
+    return await service.core.backups.ask(request)
+
+
 async def _principal_list(service: Service, _: Caller, __: str, ___: admin.PrincipalListRequest) -> msgspec.Struct:
     return service.administration.list()
 
@@ -339,6 +346,7 @@ VERBS: dict[str, Verb] = {
         Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
         Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
+        Verb("backup", BackupRequest, BackupReply, _backup, _ADMIN),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),

@@ -67,6 +67,7 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
         passes=await core.in_thread(lambda: pass_status(core, records)),
+        backup=await core.backups.status() if core.backups is not None and caller.reach.admin else None,
     )
 
 

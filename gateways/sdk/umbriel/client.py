@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
+from umbriel._backups import BackupVerbs
 from umbriel._calls import Calls
 from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
@@ -58,6 +59,7 @@ class Umbriel(
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
+    BackupVerbs,
     Calls,
     VerifyVerbs,
 ):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.backups import BackupsStatus
 from umbriel.upkeep import PassStatus
 
 __all__ = [
@@ -121,6 +122,8 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: the last backup that was made by itself, and when the next is due; None where none are
+    backup: BackupsStatus | None = None
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
