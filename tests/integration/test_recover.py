@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from domain.errors import ConflictError, MismatchError
@@ -15,6 +16,7 @@ from domain.events import LostRange
 from gateways.jetstream.log import Append
 from gateways.offline import opened
 from gateways.recovering import Recovery, recover, recovery_of
+from gateways.restoring import restore
 from gateways.service.integrity import last_recovery
 from projections.salvage import known_of
 from tests.cheap import CheapEmbedder
@@ -183,3 +185,25 @@ async def test_positions_of_two_recoveries_are_told_apart(data: Path) -> None:
     async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
         assert f".{second.event.incarnation}:" in (await world.call("list")).position
     assert (await look(data)).findings == []
+
+
+async def test_a_restored_log_goes_on_behind_the_seals_of_the_one_before(data: Path, tmp_path: Path) -> None:
+    """A directory made from a backup believes the seals in it, and seals on with a key of its own."""
+    file = tmp_path / "one.umbriel"
+    async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+
+        async def made() -> bool:
+            return getattr(await world.runtime.service.call("backup", PERSON, "_", b"{}"), "state", "") == "made"
+
+        body = msgspec.json.encode({"action": "start", "path": str(file), "master_key": True})
+        await world.runtime.service.call("backup", PERSON, "_", body)
+        await until(made)
+    await restore(file, tmp_path / "new", progress=lambda *_: None)
+    before = (await look(tmp_path / "new")).seals
+    async with thinking(tmp_path / "new", None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+        await world.remember("It goes on elsewhere")
+    found = await look(tmp_path / "new")
+    assert found.findings == []
+    assert found.seals > before > 0
+    with pytest.raises(ConflictError):
+        await mend(tmp_path / "new")
