@@ -13,6 +13,7 @@ from domain.grants import Principal
 from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
+from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
@@ -21,7 +22,9 @@ from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
+from gateways.service.proving import prove
 from gateways.service.rebuild import rebuild
+from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
@@ -31,7 +34,12 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, diffs, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.auditing import AuditReply, AuditRequest
+from umbriel.backups import BackupReply, BackupRequest
+from umbriel.proofs import ProofReply, ProofRequest
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
+from umbriel.verifying import VerifyReply, VerifyRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -58,6 +66,8 @@ class Service:
         self.administration = administration
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
+        self.records = SystemRecords(core.events)
+        administration.changed = self.records.changed
         self.answered = Answered()
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -69,6 +79,7 @@ class Service:
             return await self._call(verb, principal, profile, body)
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
+            self.records.refused(principal.name, verb, profile, error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -84,6 +95,8 @@ class Service:
                 f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
             ) from error
         check_contacts(operation.needs, caller.reach, request)
+        if verb not in _ALWAYS:
+            self.core.events.log.check_sound()
         return await operation.run(self, caller, profile, request)
 
 
@@ -192,6 +205,29 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     return await service.core.consolidate(profile, request)
 
 
+async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
+    if service.core.reflect_day is None:
+        raise UnavailableError("this service does not reflect", expected="one that does")
+    return await service.core.reflect_day(profile, request)
+
+
+async def _verify(service: Service, _: Caller, __: str, request: VerifyRequest) -> msgspec.Struct:
+    if service.core.verifications is None:
+        raise UnavailableError("this service does not verify its log", expected="one that does")
+    return await service.core.verifications.verify(request)
+
+
+async def _proof(service: Service, _: Caller, profile: str, request: ProofRequest) -> msgspec.Struct:
+    return await prove(service.core, profile, request)
+
+
+async def _audit(service: Service, caller: Caller, profile: str, request: AuditRequest) -> msgspec.Struct:
+    # What was handed out or refused a moment ago is part of it.
+    await service.handed_out.recalls.flush()
+    await service.records.flush()
+    return await audit(service.core, caller, profile, request)
+
+
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
     return await copy(service.core, caller, profile, request)
 
@@ -225,6 +261,12 @@ async def _principal_add(
     return await service.administration.add(caller, request)
 
 
+async def _backup(service: Service, _: Caller, __: str, request: BackupRequest) -> msgspec.Struct:
+    if service.core.backups is None:
+        raise UnavailableError("no backups are made here", expected="a running service", found="none")
+    return await service.core.backups.ask(request)
+
+
 async def _principal_list(service: Service, _: Caller, __: str, ___: admin.PrincipalListRequest) -> msgspec.Struct:
     return service.administration.list()
 
@@ -241,6 +283,8 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+#: What is answered even when the log was found damaged: it says so.
+_ALWAYS = frozenset({"status", "profiles", "verify"})
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
@@ -297,7 +341,12 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("reflect_day", ReflectDayRequest, ReflectDayReply, _reflect_day, Needs("admin")),
+        Verb("audit", AuditRequest, AuditReply, _audit, Needs("read", contact_named, service="also")),
+        Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
+        Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
+        Verb("backup", BackupRequest, BackupReply, _backup, _ADMIN),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),

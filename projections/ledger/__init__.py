@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from projections.ledger.changes import Changed, State, Successor
+from projections.ledger.days import Misquote
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
@@ -53,6 +54,7 @@ __all__ = [
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "Misquote",
     "NoteRecord",
     "Overdue",
     "Page",

@@ -38,6 +38,7 @@ from projections.ledger.apply_grounds import (
     take_grounds,
 )
 from projections.ledger.apply_past import forget_states, note_states
+from projections.ledger.apply_quotes import follow_quotes
 from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -79,6 +80,7 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _set_field(db, envelope, event)
     project_copies(db, envelope, event)
     note_states(db, envelope, _touched(event))
+    follow_quotes(db, envelope, event)
     _note(db, envelope, event)
 
 

@@ -14,6 +14,7 @@ from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.changes import ChangeQueries
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
@@ -53,6 +54,7 @@ class Ledger(
     ThinkingQueries,
     GroundQueries,
     UpkeepQueries,
+    DayQueries,
     WorkingQueries,
     TombstoneQueries,
 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -109,6 +110,8 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("status", fixed(), word="vectors"),
+    Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
+    Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
 ]
 WRITES = [
@@ -178,6 +181,8 @@ WRITES = [
     Attempt("settings", fixed(), word="recall.fusion"),
     Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
     Attempt("retry", fixed()),
+    Attempt("reflect_day", lambda _: {"day": datetime.now(UTC).date().isoformat(), "dry_run": True}, word="bob"),
+    Attempt("reflect_day", fixed(day="2026-01-31")),
 ]
 WORKING = [
     Attempt("get_context", fixed(session="s-bob"), code="", word=BOB),
@@ -203,6 +208,7 @@ LESSER = [
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
     Attempt("settings", fixed(changes={"recall.fill": 0}), who="writer"),
     Attempt("retry", fixed(), who="writer"),
+    Attempt("reflect_day", fixed(day="2026-01-31"), who="writer"),
 ]
 #: Every verb in a profile without a grant, whether there is one or not.
 BODIES: dict[str, Body] = {
@@ -223,6 +229,8 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "reflect_day": fixed(day="2026-01-31"),
+    "proof": with_id("strange"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
     "set_context": fixed(session="s", notes="x"),
@@ -254,6 +262,7 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("verify", fixed(), profile="_", control=""),
 ]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
+from umbriel._backups import BackupVerbs
 from umbriel._calls import Calls
 from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
@@ -27,6 +28,7 @@ from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
+from umbriel._verifying import VerifyVerbs
 from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
@@ -57,7 +59,9 @@ class Umbriel(
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
+    BackupVerbs,
     Calls,
+    VerifyVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
