@@ -20,6 +20,7 @@ __all__ = [
     "ExtractionPreferences",
     "HistoryLimits",
     "Limits",
+    "PastLimits",
     "ProfileSettings",
     "ProviderPreferences",
     "Reaches",
@@ -211,6 +212,21 @@ class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
     kept_seconds: float = 600.0
 
 
+class PastLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many views of the past are kept, how long, and how they are made."""
+
+    #: generations kept at once, their bytes on disk together, and the seconds without a question they are kept
+    kept: int = 4
+    kept_bytes: int = 1024**3
+    kept_seconds: float = 900.0
+    #: seconds a request waits for one before it says how far it is
+    wait_seconds: float = 1.0
+    #: seconds without anybody asking after which one is not made on
+    patience_seconds: float = 60.0
+    #: generations that may be asked for before they are made
+    waiting: int = 8
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -242,6 +258,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     reflection: ReflectionLimits = ReflectionLimits()
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
+    past: PastLimits = PastLimits()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

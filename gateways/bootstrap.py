@@ -50,6 +50,7 @@ from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
 from gateways.service.models import Models
+from gateways.service.past_views import clear_past
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
@@ -224,6 +225,8 @@ async def _core(
         embedder_reaches=reaches,
         managed=client,
     )
+    await asyncio.to_thread(clear_past, data / "profiles")
+    stack.push_async_callback(core.past.close)
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
     return core
@@ -265,6 +268,7 @@ def _start_workers(
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
+        "past": core.past.run(),
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)

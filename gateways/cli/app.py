@@ -20,7 +20,9 @@ from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
+from gateways.cli.hook import hook
 from gateways.cli.ingest import ingest
+from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
@@ -44,7 +46,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "status": status, "profiles": profiles},
+    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "hook": hook, "status": status, "profiles": profiles},
     "Write": {
         "ingest": ingest,
         "remember": remember,

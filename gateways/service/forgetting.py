@@ -102,6 +102,7 @@ async def _forget(core: Core, profile: OpenProfile, messages: Sequence[str], con
                 encoded = [await core.events.encode(one, expected=at[one.originator_id]) for one in envelopes]
                 positions = await core.events.log.append(encoded)
                 note_ended(core, profile.name, max(positions))
+                core.redacting.note(profile.name, max(positions))
         except ConflictError:
             # Somebody else forgot one of them first, which its head tells now.
             if attempt == _TRIES - 1:

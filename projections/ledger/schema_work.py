@@ -95,7 +95,6 @@ CREATE TABLE IF NOT EXISTS learnings (
     key TEXT NOT NULL,
     memory TEXT NOT NULL,
     outcome TEXT NOT NULL,
-    whole INTEGER NOT NULL,
     PRIMARY KEY (reflection, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS learnings_memory ON learnings (memory);

@@ -8,6 +8,7 @@ import umbriel
 
 EXPORTS = [
     "AlreadyRunningError",
+    "BuildingError",
     "ChannelHit",
     "ConflictError",
     "ContactInfo",
