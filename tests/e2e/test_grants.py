@@ -236,6 +236,7 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
 ]
 
 
