@@ -7,6 +7,7 @@ from typing import Literal
 from domain.errors import InvalidInputError
 
 __all__ = [
+    "CLEAR",
     "CONFIDENCE",
     "Kind",
     "Source",
@@ -15,7 +16,9 @@ __all__ = [
     "contacts_scope",
     "conversation_scope",
     "fold_kind",
+    "memory_scope",
     "profile_scope",
+    "questions_scope",
 ]
 
 Kind = Literal["fact", "event", "instruction", "task"]
@@ -31,6 +34,9 @@ _KIND_OF: dict[str, Kind] = {
     "suppression": "instruction",
     "task": "task",
 }
+
+#: Stands for a key scope where there is no key: what must be read when every key is gone, and says nothing.
+CLEAR = "-"
 
 #: Confidence by the path that writes (U14-U16); a payload never sets it.
 CONFIDENCE: dict[str, float] = {
@@ -76,6 +82,22 @@ def contacts_scope(first: str, second: str) -> str:
     """
     one, other = sorted((first, second))
     return f"contacts:{len(one)}:{one}:{other}"
+
+
+def memory_scope(memory: str) -> str:
+    """Key scope of one memory that no single conversation or contact answers for: a copy, or what stands for several.
+
+    It goes alone, without what else is under the key of a contact.
+    """
+    return f"memory:{memory}"
+
+
+def questions_scope() -> str:
+    """Key scope of questions that are about nobody in particular.
+
+    They may repeat what was said by anybody, so the key goes with every erasure, and another one begins.
+    """
+    return "questions"
 
 
 def agent_scope() -> str:

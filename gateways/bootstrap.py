@@ -45,6 +45,7 @@ from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
 from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
+from gateways.service.erasure_worker import ErasureWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
@@ -57,6 +58,7 @@ from gateways.service.rebuilding import Rebuilds
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
+from gateways.service.tombstones import destroy_recorded
 from gateways.service.usage import Usages
 from projections.directory import Directory
 
@@ -136,12 +138,15 @@ async def running(
         core.models = models or local_models()
         core.models.refused = core.policy_refusals.note
         thinking = Thinking(core, core.models) if settings.thinking else None
+        core.granted = principals.granted
+        recalls, caches = service.handed_out.recalls, (service.answered.forget, core.analyses.forget)
+        core.erasures = erasure = ErasureWorker(core, flush=recalls.flush, forget=caches)
         counted = (service.handed_out.accesses, service.handed_out.recalls)
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
-        tasks = _start_workers(stack, core, flushers, thinking, daily)
+        tasks = _start_workers(stack, core, flushers, thinking, daily, erasure)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -199,6 +204,8 @@ async def _core(
     keys = KeyRing(connection, server.secrets.master_key())
     await keys.check()
     events = EventReader(log, keys)
+    # Before anything is read: a backup may have brought back what was erased, a crash may have come between.
+    await destroy_recorded(events)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
@@ -248,7 +255,12 @@ def _check_incarnation(directory: Directory, state: StreamState) -> None:
 
 
 def _start_workers(
-    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None, daily: DailyPasses
+    stack: AsyncExitStack,
+    core: Core,
+    flushers: Sequence[Flusher],
+    thinking: Thinking | None,
+    daily: DailyPasses,
+    erasure: ErasureWorker,
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -272,6 +284,9 @@ def _start_workers(
     for name in names:
         following_up.wake(name)
     work["forgetting"] = following_up.run()
+    core.reader.listeners.append(erasure.look)
+    erasure.take_up()
+    work["erasure"] = erasure.run()
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)

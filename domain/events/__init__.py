@@ -23,6 +23,14 @@ from domain.events.conversation import (
 from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
+from domain.events.erasure import (
+    Erasable,
+    ErasureLifted,
+    KeyDestroyed,
+    ProfileDeleted,
+    ProfileErased,
+    Unreadable,
+)
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
 from domain.events.goal import GoalClosed, GoalProgressed, GoalSet
 from domain.events.memory import (
@@ -61,6 +69,8 @@ __all__ = [
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",
+    "Erasable",
+    "ErasureLifted",
     "Event",
     "ExpirySet",
     "ExtractedItem",
@@ -71,6 +81,7 @@ __all__ = [
     "GoalProgressed",
     "GoalSet",
     "Judgement",
+    "KeyDestroyed",
     "Learning",
     "MemoriesKept",
     "MemoriesMerged",
@@ -96,6 +107,8 @@ __all__ = [
     "OverlayAdded",
     "PassCompleted",
     "ProfileCreated",
+    "ProfileDeleted",
+    "ProfileErased",
     "RecallServed",
     "ReflectionRecorded",
     "RefusalRecorded",
@@ -104,6 +117,7 @@ __all__ = [
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Unreadable",
     "Usage",
     "UsageRecorded",
     "decode_event",

@@ -1,7 +1,8 @@
 """The keys that bodies are encrypted under: made on first use, wrapped by the master key, and destroyed for good.
 
 A key's record and its tombstone share one subject of the keys stream. Whoever creates a key states that
-the subject is empty, so a late writer can never bring a destroyed key back.
+the subject is empty, so a late writer can never bring a destroyed key back. Where a tombstone is closed, no next
+generation follows it either: what was erased stays so until a person opens it again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import msgspec
 import nats.errors
 from cryptography.hazmat.primitives import keywrap
 
-from domain.errors import DamagedError, MismatchError, NotFoundError
+from domain.errors import DamagedError, ErasedError, MismatchError, NotFoundError
 from domain.ids import check_profile, keyed_id, partition_of
 from gateways.jetstream.connection import Connection, LostError
 from gateways.jetstream.direct import StreamReader
@@ -26,7 +27,7 @@ from gateways.jetstream.errors import CONFLICTS, ServerError, translated
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM
 from gateways.jetstream.wire import RawMessage
 
-__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing"]
+__all__ = ["CHECK", "CHECKED", "CLOSED", "SECRET", "Key", "KeyRing", "KeyState", "key_subject"]
 
 #: what stands for the key id in the subject of a profile's secret
 SECRET = "secret"  # noqa: S105 -- a name, not a value
@@ -34,11 +35,15 @@ KEY_BYTES = 32
 #: the record that says which master key the others are wrapped under, and what it unwraps to
 CHECK = f"{KEYS_PREFIX}.check"
 CHECKED = hashlib.sha256(b"umbriel master key").digest()
+#: what the tombstone of a key says, after which its scope gets no other
+CLOSED = "key.closed"
+_SAYS = "Umbriel-Topic"
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _NOTHING_THERE = frozenset({10037, 10043, 10057})
 _RETRY_SECONDS = 15.0
 _PAUSE = 0.1
 _CACHED = 65_536
+_PAGE = 1_000
 
 
 T = TypeVar("T")
@@ -52,6 +57,22 @@ class Key(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Key({self.key_id!r})"
+
+
+class KeyState(msgspec.Struct, frozen=True):
+    """What the subject of a key holds: whether it is destroyed, for good, and how many records are left of it.
+
+    ``reborn``: it is another one than what was destroyed there, as the secret of a profile that begins again.
+    """
+
+    destroyed: bool
+    closed: bool
+    records: int
+    wrapped: bytes
+    reborn: bool = False
+
+    def __repr__(self) -> str:
+        return f"KeyState(destroyed={self.destroyed}, closed={self.closed}, records={self.records})"
 
 
 class _Ack(msgspec.Struct, frozen=True):
@@ -94,13 +115,15 @@ class KeyRing:
         cached = self._secrets.get(profile)
         if cached is not None:
             return cached
-        subject = _subject(profile, SECRET)
+        subject = key_subject(profile, SECRET)
         deadline = time.monotonic() + _RETRY_SECONDS
         while True:
             record = await self._last(subject)
             if record is not None and not _destroyed(record):
                 self._secrets[profile] = found = self._unwrap(record)
                 return found
+            if record is not None and _closed(record):
+                raise _erased("this profile was deleted")
             # A profile that was erased and begins again gets a new secret on top of the tombstone.
             await self._publish(subject, self._fresh(), record.seq if record else 0, deadline)
 
@@ -113,7 +136,10 @@ class KeyRing:
         return self._by_id.get((profile, key_id))
 
     async def key(self, profile: str, scope: str, *, create: bool = True) -> Key:
-        """Return the present key of a scope, acknowledged by the log; NotFoundError without ``create``."""
+        """Return the present key of a scope, acknowledged by the log; NotFoundError without ``create``.
+
+        Raises ErasedError when the scope was erased and is not open again.
+        """
         cached = self._current.get((profile, scope))
         if cached is not None:
             return cached
@@ -122,22 +148,53 @@ class KeyRing:
         generation = 1
         while True:
             key_id = keyed_id(secret, "key", scope, str(generation))
-            subject = _subject(profile, key_id)
+            subject = key_subject(profile, key_id)
             record = await self._last(subject)
             if record is None:
                 if not create:
                     raise NotFoundError("this scope has no key", expected="a key", found="none")
                 await self._publish(subject, self._fresh(), 0, deadline)
             elif _destroyed(record):
+                if _closed(record):
+                    raise _erased("what this is about was erased")
                 generation += 1
             else:
                 return self._keep(profile, scope, Key(key_id, self._unwrap(record)))
+
+    async def states(self, profile: str) -> dict[str, KeyState]:
+        """Return every key of a profile by its id (its secret as `SECRET`): what its subject holds now."""
+        check_profile(profile)
+        found: dict[str, KeyState] = {}
+        start, prefix = 1, f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}."
+        while True:
+            page = await self._reader.after(f"{prefix}*", start, _PAGE)
+            for entry in page.entries:
+                key_id = entry.originator_id.partition(".")[2]
+                records = found[key_id].records + 1 if key_id in found else 1
+                reborn = bool(entry.body) and key_id in found and found[key_id].destroyed
+                found[key_id] = KeyState(not entry.body, entry.topic == CLOSED, records, entry.body, reborn)
+            if not page.more or not page.entries:
+                return found
+            start = page.entries[-1].position + 1
+
+    def unwrapped(self, key_id: str, state: KeyState) -> Key:
+        """Return the key that a state holds wrapped; DamagedError when it is under another master key."""
+        return Key(key_id, self._unwrapped(state.wrapped, key_id))
+
+    async def generations(self, profile: str, scope: str) -> list[str]:
+        """Return the ids of every key that a scope has or had, the first one also where there was none."""
+        secret, found = await self.secret(profile), list[str]()
+        while True:
+            key_id = keyed_id(secret, "key", scope, str(len(found) + 1))
+            if found and await self._last(key_subject(profile, key_id)) is None:
+                return found
+            found.append(key_id)
 
     async def by_id(self, profile: str, key_id: str) -> Key | None:
         """Return a key by its id, or None when it was destroyed; DamagedError when there is no trace of it."""
         if (profile, key_id) in self._by_id:
             return self._by_id[profile, key_id]
-        record = await self._last(_subject(profile, key_id))
+        record = await self._last(key_subject(profile, key_id))
         if record is None:
             raise DamagedError("a key is missing", expected=f"the key {key_id} or its destruction", found="neither")
         key = None if _destroyed(record) else Key(key_id, self._unwrap(record))
@@ -146,21 +203,29 @@ class KeyRing:
 
     # -- destroying keys ------------------------------------------------------------------------
 
-    async def destroy(self, profile: str, key_id: str) -> None:
+    async def destroy(self, profile: str, key_id: str, *, closed: bool = False) -> None:
         """Destroy a key (or with `SECRET` the secret): its bytes are overwritten on disk, its tombstone stays.
 
-        Doing it again finishes what was interrupted, and destroys a key that a restored backup brought back.
+        Its scope goes on under a key of the next generation, unless the tombstone is ``closed``. Doing it again
+        finishes what was interrupted, and destroys a key that a restored backup brought back.
         """
-        subject = _subject(profile, key_id)
+        subject = key_subject(profile, key_id)
         deadline = time.monotonic() + _RETRY_SECONDS
         while True:
             record = await self._last(subject)
-            if record is not None and _destroyed(record):
+            if record is not None and _destroyed(record) and (_closed(record) or not closed):
                 break
-            await self._publish(subject, b"", record.seq if record else 0, deadline)
+            await self._publish(subject, b"", record.seq if record else 0, deadline, CLOSED if closed else "")
         self.forget(profile, key_id)
         await self._erase_before(subject, record.seq)
         self.forget(profile, key_id)
+
+    async def open(self, profile: str, key_id: str) -> None:
+        """Let the scope of a destroyed key go on under a key of the next generation."""
+        subject = key_subject(profile, key_id)
+        deadline = time.monotonic() + _RETRY_SECONDS
+        while (record := await self._last(subject)) is not None and _closed(record):
+            await self._publish(subject, b"", record.seq, deadline)
 
     def forget(self, profile: str, key_id: str) -> None:
         """Drop a key from memory; what another instance destroyed must not be used on."""
@@ -211,12 +276,13 @@ class KeyRing:
     async def _last(self, subject: str) -> RawMessage | None:
         return await self._reader.raw(msgspec.json.encode({"last_by_subj": subject}))
 
-    async def _publish(self, subject: str, body: bytes, expected: int, deadline: float) -> None:
+    async def _publish(self, subject: str, body: bytes, expected: int, deadline: float, says: str = "") -> None:
         """Try to write a record; the caller reads what the subject holds afterwards, whoever wrote it."""
         with translated("writing a key"):
             try:
                 await self._connection.connected(deadline)
-                await self._connection.call(subject, body, _Ack, {_EXPECTED: str(expected)})
+                headers = {_EXPECTED: str(expected), **({_SAYS: says} if says else {})}
+                await self._connection.call(subject, body, _Ack, headers)
             except ServerError as error:
                 if error.err_code not in CONFLICTS:
                     raise
@@ -229,11 +295,14 @@ class KeyRing:
         return keywrap.aes_key_wrap(self._master_key, os.urandom(KEY_BYTES))
 
     def _unwrap(self, record: RawMessage) -> bytes:
+        return self._unwrapped(record.body(), record.subject)
+
+    def _unwrapped(self, wrapped: bytes, where: str) -> bytes:
         try:
-            return keywrap.aes_key_unwrap(self._master_key, record.body())
+            return keywrap.aes_key_unwrap(self._master_key, wrapped)
         except (keywrap.InvalidUnwrap, ValueError) as error:
             raise DamagedError(
-                "a key cannot be unwrapped", expected="a record under this master key", found=record.subject
+                "a key cannot be unwrapped", expected="a record under this master key", found=where
             ) from error
 
     def _keep(self, profile: str, scope: str, key: Key) -> Key:
@@ -252,7 +321,16 @@ def _destroyed(record: RawMessage) -> bool:
     return not record.data
 
 
-def _subject(profile: str, key_id: str) -> str:
+def _closed(record: RawMessage) -> bool:
+    return _destroyed(record) and record.headers().get(_SAYS) == CLOSED
+
+
+def _erased(message: str) -> ErasedError:
+    return ErasedError(message, expected="what was not erased; a person may lift that", found="its tombstone")
+
+
+def key_subject(profile: str, key_id: str) -> str:
+    """Return the subject of a key's record."""
     check_profile(profile)
     return f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}.{key_id}"
 

@@ -35,7 +35,7 @@ from projections.directory import Directory, ProfileCounts
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
-__all__ = ["Caller", "Core", "Daily", "Missing", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Daily", "Erases", "Missing", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -113,6 +113,13 @@ class Daily(Protocol):
         """Return when each pass came due last, by its name."""
 
 
+class Erases(Protocol):
+    """What finishes erasures."""
+
+    async def settle(self, profile: str, position: int, seconds: float) -> bool:
+        """Wait until what was erased up to a position is gone from here; returns whether it is in time."""
+
+
 class Core:
     """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
 
@@ -156,6 +163,9 @@ class Core:
         self.daily: Daily | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
+        self.erasures: Erases | None = None
+        #: which principals' grants name a contact
+        self.granted: Callable[[str], tuple[str, ...]] = lambda _: ()
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

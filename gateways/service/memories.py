@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.addresses import address_of
-from domain.errors import InvalidInputError, NotFoundError
+from domain.errors import ErasedError, InvalidInputError, NotFoundError
 from domain.events import MemoryRemembered, MessageRecorded
 from domain.ids import split_message_id
 from domain.kinds import CONFIDENCE, fold_kind
@@ -19,10 +19,12 @@ from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
+from gateways.service.members import forget_with_members, members_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
 from gateways.service.show import show_version
+from gateways.service.tombstones import blocked
 from gateways.service.validate import check_forget, check_remember
 from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
 
@@ -33,6 +35,12 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     """State one explicit memory at its address."""
     request = check_remember(request, core.settings.limits)
     draft = _draft(request)
+    if await core.known_profile(profile) and await blocked(
+        core, profile, contact=request.contact, session=request.session
+    ):
+        raise ErasedError(
+            "this was erased: nothing is kept about it", expected="what was not erased", found="its tombstone"
+        )
     if request.session:
         await check_session(core, caller.reach, profile, request.session, request.contact)
     await ensure_profile(core, caller, profile)
@@ -175,15 +183,11 @@ async def _forget_memory(
     for source in sources:
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
+    members = await members_of(core, profile, memory)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return _Touched([*standing, *sources], entailed)
-    touched, position = await change(
-        core,
-        Memory,
-        aggregate_id,
-        lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
-    )
+        return _Touched([*standing, *members, *sources], entailed)
+    touched, position = await forget_with_members(core, caller, profile, (aggregate_id, members), request)
     gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
     if gone:
         position = max(position, await follow_up(core, profile))

@@ -16,6 +16,7 @@ from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
+from gateways.service.erasing import ERASING
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -30,13 +31,10 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.erasure import ProfilesRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
-
-
-class Empty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request without fields."""
 
 
 class Verb(msgspec.Struct, frozen=True):
@@ -152,8 +150,8 @@ async def _status(service: Service, caller: Caller, profile: str, __: wire.Statu
     return await status(service.core, caller, profile, refused=service.refusals.total)
 
 
-async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
-    return await profiles(service.core, caller)
+async def _profiles(service: Service, caller: Caller, _: str, request: ProfilesRequest) -> msgspec.Struct:
+    return await profiles(service.core, caller, deleted=request.deleted)
 
 
 async def _rebuild(service: Service, _: Caller, profile: str, request: wire.RebuildRequest) -> msgspec.Struct:
@@ -207,10 +205,6 @@ def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitabl
         return await one.run(service.core, caller, profile, request)
 
     return run
-
-
-async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
-    raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
 
 
 async def _principal_add(
@@ -282,7 +276,7 @@ VERBS: dict[str, Verb] = {
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
-        Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
+        Verb("profiles", ProfilesRequest, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),
         Verb("link_contact", upkeep.LinkRequest, upkeep.LinkReply, _link, _EVERYONE),
         Verb("unlink_contact", upkeep.UnlinkRequest, upkeep.LinkReply, _unlink, _EVERYONE),
@@ -290,7 +284,7 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
-        Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in ERASING),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.erasures import ErasureRecord, Held, ToGo
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
@@ -38,10 +39,12 @@ __all__ = [
     "ContactRecord",
     "Conversation",
     "Counts",
+    "ErasureRecord",
     "ExtractionRecord",
     "Filler",
     "GoalEventRecord",
     "GoalRecord",
+    "Held",
     "HistoryRecord",
     "IndexCounts",
     "KeyHit",
@@ -62,6 +65,7 @@ __all__ = [
     "Said",
     "Stated",
     "ThinkingCounts",
+    "ToGo",
     "UnreadSession",
     "Untold",
     "Unused",

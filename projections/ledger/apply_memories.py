@@ -187,6 +187,7 @@ def _end(db: sqlite3.Connection, envelope: Envelope, memory: str, status: str, b
 def _forget_all(db: sqlite3.Connection, envelope: Envelope, event: MemoryForgotten) -> None:
     for memory in event.memories:
         _forget(db, envelope, memory)
+        db.execute("DELETE FROM evicted WHERE memory = ?", (memory,))
     drop_grounds(db, event.memories)
 
 

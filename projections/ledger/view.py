@@ -14,6 +14,7 @@ from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
 from projections.ledger.episodes import EpisodeQueries
+from projections.ledger.erasures import ErasureQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.recalls import RecallQueries
@@ -49,6 +50,7 @@ class Ledger(
     GroundQueries,
     UpkeepQueries,
     WorkingQueries,
+    ErasureQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 

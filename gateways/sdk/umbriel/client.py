@@ -16,6 +16,7 @@ from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
+from umbriel._erasure import ErasureVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
@@ -25,6 +26,7 @@ from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
 from umbriel.answers import Length, Thinking
+from umbriel.erasure import ProfilesRequest
 
 __all__ = ["Umbriel"]
 
@@ -51,6 +53,7 @@ class Umbriel(
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
+    ErasureVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
@@ -362,10 +365,10 @@ class Umbriel(
             self._profile, "rebuild", request, wire.RebuildReply, timeout=timeout, idempotent=False
         )
 
-    async def profiles(self, *, timeout: float = _READ) -> wire.ProfilesReply:
-        """Return the profiles this principal holds a grant for."""
+    async def profiles(self, *, deleted: bool = False, timeout: float = _READ) -> wire.ProfilesReply:
+        """Return the profiles this principal holds a grant for; with ``deleted`` also which are no more."""
         return await self._transport.call(
-            _SERVICE, "profiles", wire.StatusRequest(), wire.ProfilesReply, timeout=timeout
+            _SERVICE, "profiles", ProfilesRequest(deleted=deleted), wire.ProfilesReply, timeout=timeout
         )
 
 

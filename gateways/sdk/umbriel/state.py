@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.erasure import DeletedProfile
 from umbriel.upkeep import PassStatus
 
 __all__ = [
@@ -38,6 +39,7 @@ class ProfilesReply(Reply, frozen=True):
     """Profiles the caller holds a grant for."""
 
     profiles: list[ProfileInfo]
+    deleted: list[DeletedProfile] = []
 
 
 class StatusRequest(Request, frozen=True):
