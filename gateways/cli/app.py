@@ -18,6 +18,7 @@ from gateways.cli.conversations import context, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
+from gateways.cli.erasure import delete_profile, erase
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
@@ -76,6 +77,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
     "Maintain": {
         "settings": settings,
+        "erase": erase,
+        "delete-profile": delete_profile,
         "consolidate": consolidate,
         "rebuild": rebuild,
         "retry": retry,
