@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def forms_of(words: str) -> dict[str, bytes]:
         forms[f"{case}utf-16-be"] = text.encode("utf-16-be")
         forms |= {f"{case}base64 +{shift}": found for shift in range(3) if (found := _base64(utf8, shift))}
         forms[f"{case}json"] = msgspec.json.encode(text)[1:-1]
-        forms[f"{case}json ascii"] = text.encode("ascii", "backslashreplace")
+        forms[f"{case}json ascii"] = json.dumps(text)[1:-1].encode()
     seen: dict[bytes, str] = {}
     for form, raw in forms.items():
         seen.setdefault(raw, form)

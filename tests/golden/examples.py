@@ -20,6 +20,7 @@ from domain.events import (
     DroppedItem,
     EmbeddingComputed,
     EmbeddingFailed,
+    ErasureLifted,
     Event,
     ExpirySet,
     ExtractedItem,
@@ -29,6 +30,7 @@ from domain.events import (
     GoalProgressed,
     GoalSet,
     Judgement,
+    KeyDestroyed,
     Learning,
     MemoriesKept,
     MemoriesMerged,
@@ -54,6 +56,8 @@ from domain.events import (
     OverlayAdded,
     PassCompleted,
     ProfileCreated,
+    ProfileDeleted,
+    ProfileErased,
     RecallServed,
     ReflectionRecorded,
     RefusalRecorded,
@@ -318,6 +322,12 @@ _EVENTS: tuple[Event, ...] = (
     MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), cosine=0.86),
     PassCompleted(name="consolidation", day="2026-01-01", counts={"decayed": 2, "merged": 1}, scheduled=False),
     PassCompleted(name="reflection", day="2026-01-02"),
+    ProfileErased(erasure="e" * 26, target="contact", name="n" * 26, keys=("k" * 26,)),
+    ProfileErased(erasure="e" * 26, target="memory", name="n" * 26, memory=_ONE),
+    ProfileErased(erasure="e" * 26, target="profile"),
+    KeyDestroyed(erasure="e" * 26, keys=("k" * 26, "secret"), again=("q" * 26,)),
+    ErasureLifted(erasure="e" * 26),
+    ProfileDeleted(erasure="e" * 26),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 
