@@ -22,6 +22,7 @@ from gateways.cli.erasure import delete_profile, erase
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
+from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
@@ -44,7 +45,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "status": status, "profiles": profiles},
+    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "status": status, "profiles": profiles},
     "Write": {
         "ingest": ingest,
         "remember": remember,

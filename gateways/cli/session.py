@@ -15,7 +15,7 @@ import msgspec
 from gateways.cli import options, output
 from umbriel import InvalidInputError, Umbriel
 
-__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb", "verb_after"]
+__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "carry_out", "verb", "verb_after"]
 
 DEFAULT_PROFILE = "default"
 #: The person at this machine; principals of agents are never used by the command line unless named.
@@ -107,7 +107,7 @@ def _command(
             async with await Target(data, nats, principal).connect(profile or DEFAULT_PROFILE) as client:
                 await function(Session(client, profile, json), **prepared)
 
-        _carry_out(work)
+        carry_out(work)
 
     parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *_COMMON]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -117,7 +117,7 @@ def _command(
     return command
 
 
-def _carry_out(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def carry_out(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a command; Ctrl-C ends it, as KeyboardInterrupt.
 
     An answer that arrives in the same moment can make a wait miss its cancellation, so it is told again until it ends.

@@ -147,7 +147,8 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    return await status(service.core, caller, profile, refused=service.refusals.total)
+    reply = await status(service.core, caller, profile, refused=service.refusals.total)
+    return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
 
 
 async def _profiles(service: Service, caller: Caller, _: str, request: ProfilesRequest) -> msgspec.Struct:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from mcp import Client, StdioServerParameters
 
 from umbriel import Umbriel
 
@@ -82,6 +86,24 @@ async def test_the_subscription_example_runs(tmp_path: Path) -> None:
     assert shown[-1].startswith("go on with UMBRIEL.")
     assert "cello" in lines[0]
     assert "drums" in lines[1]
+
+
+async def test_the_tools_remember_across_restarts(tmp_path: Path) -> None:
+    """A client of the protocol with the configuration shown: what one start remembers, the next one recalls."""
+    (block,) = blocks("json")
+    shown = json.loads(block)["mcpServers"]["umbriel"]
+    assert shown.pop("command") == "umbriel"
+    arguments = ["-m", "gateways.cli", *shown["args"]]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ), cwd=tmp_path)
+    try:
+        async with Client(server) as tools:
+            await tools.call_tool("remember", {"content": "The ferry leaves at nine", "key": "ferry"})
+        await Umbriel.stop_embedded(tmp_path / "memory")
+        async with Client(server) as tools:
+            found = await tools.call_tool("recall", {"query": "When does the ferry leave?"})
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    assert "The ferry leaves at nine" in str(found.content)
 
 
 async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:

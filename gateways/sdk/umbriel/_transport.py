@@ -7,8 +7,9 @@ import random
 import re
 import ssl
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import nats.errors
@@ -150,6 +151,11 @@ class Transport:
         reconnected, self._reconnected = self._reconnected, asyncio.Event()
         reconnected.set()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands now."""
+        return self._client.is_connected
+
     async def close(self) -> None:
         """Close the connection; closing twice does nothing, nor does it matter whether the server is still there."""
         if self._client.is_closed:
@@ -165,7 +171,7 @@ class Transport:
         self,
         profile: str,
         verb: str,
-        request: msgspec.Struct,
+        request: msgspec.Struct | Mapping[str, Any],
         reply: type[Reply],
         *,
         timeout: float,
@@ -262,7 +268,7 @@ class _NoAnswerError(UnavailableError):
     """The whole time-out passed, so that trying again at once would only double it."""
 
 
-def _encode(request: msgspec.Struct) -> bytes:
+def _encode(request: msgspec.Struct | Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(request)
     except UnicodeEncodeError as error:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
+from umbriel._calls import Calls
 from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
@@ -54,6 +55,7 @@ class Umbriel(
     PrincipalVerbs,
     UpkeepVerbs,
     ErasureVerbs,
+    Calls,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
