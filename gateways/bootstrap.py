@@ -27,6 +27,7 @@ from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
+from gateways.jetstream.master_keys import MasterKeys
 from gateways.jetstream.principals import Principals, hash_of
 from gateways.jetstream.schedules import Schedules
 from gateways.jetstream.secret_files import Secrets
@@ -50,6 +51,7 @@ from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
+from gateways.service.key_rotation import KeyRotation
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
@@ -134,7 +136,8 @@ async def running(
         )
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
-        service = Service(core, administration)
+        rotation = KeyRotation(core.events.keys, MasterKeys(server.secrets))
+        service = Service(core, administration, rotation)
         core.models = models or local_models()
         core.models.refused = core.policy_refusals.note
         thinking = Thinking(core, core.models) if settings.thinking else None
@@ -146,7 +149,7 @@ async def running(
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
         daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
-        tasks = _start_workers(stack, core, flushers, thinking, daily, erasure)
+        tasks = _start_workers(stack, core, flushers, thinking, daily, erasure, rotation)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -201,7 +204,8 @@ async def _core(
     stack.callback(directory.close)
     _check_incarnation(directory, state)
     log = Log(connection)
-    keys = KeyRing(connection, server.secrets.master_key())
+    master, old = MasterKeys(server.secrets).present()
+    keys = KeyRing(connection, master, old=old)
     await keys.check()
     events = EventReader(log, keys)
     # Before anything is read: a backup may have brought back what was erased, a crash may have come between.
@@ -261,6 +265,7 @@ def _start_workers(
     thinking: Thinking | None,
     daily: DailyPasses,
     erasure: ErasureWorker,
+    rotation: KeyRotation,
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -286,7 +291,7 @@ def _start_workers(
     work["forgetting"] = following_up.run()
     core.reader.listeners.append(erasure.look)
     erasure.take_up()
-    work["erasure"] = erasure.run()
+    work["erasure"], work["keys"] = erasure.run(), rotation.run()
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)

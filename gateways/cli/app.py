@@ -22,6 +22,7 @@ from gateways.cli.erasure import delete_profile, erase
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
+from gateways.cli.keys import keys
 from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
@@ -93,6 +94,7 @@ for _panel, _commands in _PANELS.items():
 for _name, _group in {"note": note, "task": task, "turn": turn, "goal": goal}.items():
     app.add_typer(_group, name=_name, rich_help_panel="Work")
 app.add_typer(principal, name="principal", rich_help_panel="Maintain")
+app.add_typer(keys, name="keys", rich_help_panel="Maintain")
 app.command(
     "bench",
     rich_help_panel="Maintain",

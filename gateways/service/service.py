@@ -20,6 +20,7 @@ from gateways.service.erasing import ERASING
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
+from gateways.service.key_rotation import KeyRotation
 from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
 from gateways.service.retry import retry
@@ -32,6 +33,7 @@ from umbriel import contexts, conversations, copies, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.erasure import ProfilesRequest
+from umbriel.keys import KeysReply, KeysRequest, RotateKeysReply, RotateKeysRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -50,9 +52,10 @@ class Verb(msgspec.Struct, frozen=True):
 class Service:
     """Carries out requests of authenticated callers."""
 
-    def __init__(self, core: Core, administration: Administration) -> None:
+    def __init__(self, core: Core, administration: Administration, rotation: KeyRotation) -> None:
         self.core = core
         self.administration = administration
+        self.rotation = rotation
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
         self.answered = Answered()
@@ -230,6 +233,14 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+async def _keys(service: Service, _: Caller, __: str, request: KeysRequest) -> msgspec.Struct:
+    return await service.rotation.show(request)
+
+
+async def _rotate_keys(service: Service, _: Caller, __: str, ___: RotateKeysRequest) -> msgspec.Struct:
+    return await service.rotation.rotate()
+
+
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
@@ -286,6 +297,8 @@ VERBS: dict[str, Verb] = {
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in ERASING),
+        Verb("keys", KeysRequest, KeysReply, _keys, _ADMIN),
+        Verb("rotate_keys", RotateKeysRequest, RotateKeysReply, _rotate_keys, _ADMIN),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),

@@ -236,6 +236,8 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("keys", fixed(), profile="_", control=""),
+    Attempt("rotate_keys", fixed(), profile="_", control=""),
 ]
 ERASING = [
     Attempt("erase", fixed(contact="ann")),

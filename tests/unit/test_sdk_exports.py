@@ -94,6 +94,8 @@ VERBS = [
     "retry",
     "consolidate",
     "erase",
+    "keys",
+    "rotate_keys",
     "proof",
     "lift_erasure",
     "delete_profile",

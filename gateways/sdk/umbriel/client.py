@@ -19,6 +19,7 @@ from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._erasure import ErasureVerbs
 from umbriel._goals import GoalVerbs
+from umbriel._keys import KeyVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
@@ -55,6 +56,7 @@ class Umbriel(
     PrincipalVerbs,
     UpkeepVerbs,
     ErasureVerbs,
+    KeyVerbs,
     Calls,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
