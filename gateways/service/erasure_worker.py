@@ -94,9 +94,11 @@ class ErasureWorker(ProfileWorker):
 
     async def _work(self, profile: str) -> bool:
         asked, core = self._asked[profile], self._core
+        # First: views that are behind what is destroyed may name what nobody can read any more.
+        await self._follow(profile)
         if not await core.in_thread(lambda: core.directory.is_gone(profile)):
             await self._destroy_named(profile)
-        await self._follow(profile)
+            await self._follow(profile)
         if await take_back(core, profile):
             # Whoever was to delete something does not answer; what is here is gone all the same.
             self._queue.wake_later(profile, _AGAIN_SECONDS)

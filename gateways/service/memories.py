@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.addresses import address_of
-from domain.errors import ErasedError, InvalidInputError, NotFoundError
+from domain.errors import InvalidInputError, NotFoundError
 from domain.events import MemoryRemembered, MessageRecorded
 from domain.ids import split_message_id
 from domain.kinds import CONFIDENCE, fold_kind
@@ -24,7 +24,6 @@ from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
 from gateways.service.show import show_version
-from gateways.service.tombstones import blocked
 from gateways.service.validate import check_forget, check_remember
 from umbriel.types import ForgetRequest, RememberReply, RememberRequest, TouchedReply
 
@@ -35,12 +34,6 @@ async def remember(core: Core, caller: Caller, profile: str, request: RememberRe
     """State one explicit memory at its address."""
     request = check_remember(request, core.settings.limits)
     draft = _draft(request)
-    if await core.known_profile(profile) and await blocked(
-        core, profile, contact=request.contact, session=request.session
-    ):
-        raise ErasedError(
-            "this was erased: nothing is kept about it", expected="what was not erased", found="its tombstone"
-        )
     if request.session:
         await check_session(core, caller.reach, profile, request.session, request.contact)
     await ensure_profile(core, caller, profile)

@@ -10,14 +10,14 @@ from gateways.jetstream.codec import opens
 from gateways.jetstream.keys import SECRET, Key, KeyState
 from gateways.jetstream.log import Entry
 from gateways.service.context import Core
-from projections.followed import stale_generations
+from projections.followed import followed_to, stale_generations
 from umbriel.erasure import Left, Proof
 
 __all__ = ["prove"]
 
 _PAGE = 1_000
 #: tries of a key on an event; about twenty seconds of them
-_ATTEMPTS = 4_000_000
+_ATTEMPTS = 2_000_000
 
 
 async def prove(core: Core, profile: str, erasure: str, *, contact: str = "") -> Proof:
@@ -34,7 +34,7 @@ async def prove(core: Core, profile: str, erasure: str, *, contact: str = "") ->
     turns = await core.turns.left_under(profile, destroyed)
     surviving = _surviving(core, states)
     attempts, opened, complete = await core.in_thread(lambda: _try(entries, surviving))
-    stale = await core.in_thread(lambda: stale_generations(core.profiles.root(profile)))
+    stale = await core.in_thread(lambda: _stale(core, profile))
     elsewhere = 0
     if core.managed is not None:
         place = core.managed.settings.destination
@@ -52,6 +52,14 @@ async def prove(core: Core, profile: str, erasure: str, *, contact: str = "") ->
         elsewhere=elsewhere,
         grants=core.granted(contact) if contact else (),
     )
+
+
+def _stale(core: Core, profile: str) -> list[str]:
+    """Return view files that may be older than the erasure; a generation kept by a later rebuild is not."""
+    root = core.profiles.root(profile)
+    if not root.exists() or followed_to(root) >= core.directory.destroyed(profile):
+        return []
+    return stale_generations(root) or ["views"]
 
 
 def _lives(state: KeyState | None) -> bool:

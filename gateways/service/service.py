@@ -27,6 +27,7 @@ from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
+from gateways.service.tombstones import check_not_erased
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions
@@ -84,6 +85,9 @@ class Service:
                 f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
             ) from error
         check_contacts(operation.needs, caller.reach, request)
+        # What is ingested is answered message by message.
+        if operation.needs.access == "write" and verb != "ingest":
+            await check_not_erased(self.core, profile, request)
         return await operation.run(self, caller, profile, request)
 
 

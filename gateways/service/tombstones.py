@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.envelope import Actor, Envelope
-from domain.errors import ConflictError
+from domain.errors import ConflictError, ErasedError
 from domain.events import Erasable, ErasureLifted, Event, KeyDestroyed, ProfileDeleted, ProfileErased
+from domain.grants import ALL
 from domain.ids import keyed_id, originator_id
 from domain.kinds import CLEAR, contact_scope, conversation_scope, memory_scope, profile_scope
 from gateways.jetstream.keys import SECRET
@@ -24,6 +25,7 @@ __all__ = [
     "Named",
     "announce",
     "blocked",
+    "check_not_erased",
     "destroy_recorded",
     "erase_one",
     "named",
@@ -67,6 +69,20 @@ async def blocked(core: Core, profile: str, *, contact: str = "", session: str =
             return any(one is not None and not one.lifted for one in found)
 
         return await core.in_thread(look)
+
+
+async def check_not_erased(core: Core, profile: str, request: object) -> None:
+    """Raise ErasedError when what a request writes about was erased and nobody has lifted that."""
+    contacts = [name for field in ("contact", "to") if (name := getattr(request, field, "")) and name != ALL]
+    session = getattr(request, "session", "")
+    if not (contacts or session) or not await core.known_profile(profile):
+        return
+    if any([await blocked(core, profile, contact=name) for name in contacts]) or (
+        session and await blocked(core, profile, session=session)
+    ):
+        raise ErasedError(
+            "this was erased: nothing is kept about it", expected="what was not erased", found="its tombstone"
+        )
 
 
 async def note(

@@ -60,8 +60,17 @@ def project_erasure(
         case KeyDestroyed():
             gone = array((*event.keys, *event.again))
             db.execute("DELETE FROM erasing WHERE key IN (SELECT value FROM json_each(?))", (gone,))
+            _forget_names(db, event, indexing)
         case ErasureLifted():
             db.execute("UPDATE erasures SET lifted = 1 WHERE id = ?", (event.erasure,))
+
+
+def _forget_names(db: sqlite3.Connection, event: KeyDestroyed, indexing: Indexing) -> None:
+    """What was stated in a conversation that is gone, and stays, no longer says in which."""
+    keys = frozenset(event.keys)
+    for session in _column(db, "SELECT DISTINCT session FROM memories WHERE session <> ''"):
+        if indexing.key_id(conversation_scope(session)) in keys:
+            db.execute("UPDATE memories SET session = '' WHERE session = ?", (session,))
 
 
 def _erased(db: sqlite3.Connection, envelope: Envelope, event: ProfileErased, indexing: Indexing) -> None:

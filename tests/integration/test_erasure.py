@@ -202,8 +202,15 @@ async def blocked(here: Here) -> None:
     for principal in (AGENT, PERSON):
         with pytest.raises(ErasedError):
             await here.call("remember", principal, content="Ana sings", contact="ana")
-    with pytest.raises(ErasedError):
-        await here.call("set_context", session="s", notes="x")
+    others: list[tuple[str, dict[str, Any]]] = [
+        ("set_context", {"session": "s", "notes": "x"}),
+        ("set_context", {"session": "another", "notes": "x", "contact": "ana"}),
+        ("save_turn", {"session": "another", "turn_id": "t", "contact": "ana"}),
+        ("link_contact", {"contact": "bea", "to": "ana"}),
+    ]
+    for verb, given in others:
+        with pytest.raises(ErasedError):
+            await here.call(verb, **given)
     assert await here.texts(contact="*", status="all") == ["Bea drinks tea"]
 
 
@@ -228,20 +235,26 @@ async def test_a_block_is_lifted_by_a_person_alone(here: Here) -> None:
     assert await here.texts(contact="*", status="all") == []
 
 
-async def test_one_session_goes_and_the_others_stay(here: Here) -> None:
-    """What only it said goes; what another said stays, also where it had been merged, and so does the contact."""
-    await here.say("note home = Ana lives in Porto", session="s1", contact="ana")
+async def test_one_session_goes_and_the_others_stay(here: Here, tmp_path: Path) -> None:
+    """What only it said goes, its name too; what somebody stated stays, and so do other sessions and the contact."""
+    session = "QuetzalMondayZyx"
+    await here.say("note home = Ana lives in Porto", session=session, contact="ana")
     await here.say("note pet = Ana has a cat", session="s2", contact="ana")
-    await here.call("remember", content="water the plants", kind="task", session="s1", contact="ana", wait=True)
-    await here.remember("Ana sings", key="art", contact="ana")
-    done = await here.call("erase", PERSON, session="s1")
+    await here.call("remember", content="water the plants", kind="task", session=session, contact="ana", wait=True)
+    await here.remember("Ana sings", key="art", contact="ana", session=session)
+    done = await here.call("erase", PERSON, session=session)
     assert done.done
     assert done.proof.holds
     assert sorted(await here.texts(contact="ana")) == ["Ana has a cat", "Ana sings"]
     assert (await here.say("note food = Ana eats fish", session="s3", contact="ana")).outcomes[0].outcome == "recorded"
-    await here.call("rebuild")
-    assert sorted(await here.texts(contact="ana")) == ["Ana eats fish", "Ana has a cat", "Ana sings"]
-    assert "water" not in str(await here.texts(contact="ana", status="all"))
+    for _ in range(2):
+        assert sorted(await here.texts(contact="ana")) == ["Ana eats fish", "Ana has a cat", "Ana sings"]
+        assert "water" not in str(await here.texts(contact="ana", status="all"))
+        assert (await asyncio.to_thread(scan, tmp_path / "data", [session, "water the plants"])).found == []
+        await here.call("rebuild")
+    with pytest.raises(ErasedError):
+        await here.remember("Ana paints", contact="ana", session=session)
+    assert (await here.call("erase", PERSON, session=session, proof=True)).proof.holds
 
 
 async def test_copies_are_erased_with_it(here: Here, tmp_path: Path) -> None:
