@@ -27,7 +27,7 @@ from domain.events import (
     ProfileErased,
 )
 from domain.ids import digest128
-from domain.kinds import Source, agent_scope, contact_scope, conversation_scope, memory_scope
+from domain.kinds import Source, agent_scope, contact_scope, conversation_scope, memory_scope, memory_session
 
 __all__ = [
     "AGENT_TOKEN",
@@ -96,8 +96,8 @@ def memory_key_scope(event: MemoryRemembered) -> str:
 
 def key_scope_of(memory: str, source: Source, session: str, scope: str | None) -> str:
     """Return the key scope of a memory of which this is known."""
-    if source in ("turn", "ingest", "pre-compaction", "consolidation") and session:
-        return conversation_scope(session)
+    if drawn_from := memory_session(source, session):
+        return conversation_scope(drawn_from)
     if source in ("copy", "consolidation"):
         return memory_scope(memory)
     return agent_scope() if scope is None else contact_scope(scope)

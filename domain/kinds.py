@@ -17,6 +17,7 @@ __all__ = [
     "conversation_scope",
     "fold_kind",
     "memory_scope",
+    "memory_session",
     "profile_scope",
     "questions_scope",
 ]
@@ -37,6 +38,8 @@ _KIND_OF: dict[str, Kind] = {
 
 #: Stands for a key scope where there is no key: what must be read when every key is gone, and says nothing.
 CLEAR = "-"
+#: Paths on which a memory comes from conversations; of one alone, it goes with that one's key.
+_DRAWN = frozenset({"turn", "ingest", "pre-compaction", "consolidation", "reflection"})
 
 #: Confidence by the path that writes (U14-U16); a payload never sets it.
 CONFIDENCE: dict[str, float] = {
@@ -103,6 +106,11 @@ def questions_scope() -> str:
 def agent_scope() -> str:
     """Key scope of agent-wide memories."""
     return "agent"
+
+
+def memory_session(source: str, session: str) -> str:
+    """Return the conversation under whose key a memory is that was written on such a path, empty without one."""
+    return session if source in _DRAWN else ""
 
 
 def profile_scope() -> str:

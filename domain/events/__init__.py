@@ -51,8 +51,10 @@ from domain.events.memory import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.events.principal import PrincipalChanged
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
-from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
+from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -83,6 +85,8 @@ __all__ = [
     "Judgement",
     "KeyDestroyed",
     "Learning",
+    "LogRecovered",
+    "LostRange",
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
@@ -106,17 +110,21 @@ __all__ = [
     "OriginChanged",
     "OverlayAdded",
     "PassCompleted",
+    "PrincipalChanged",
     "ProfileCreated",
     "ProfileDeleted",
     "ProfileErased",
     "RecallServed",
+    "ReflectionDrafted",
     "ReflectionRecorded",
     "RefusalRecorded",
+    "SealMade",
     "Served",
     "SettingsChanged",
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Thought",
     "Unreadable",
     "Usage",
     "UsageRecorded",

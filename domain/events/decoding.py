@@ -16,8 +16,10 @@ from domain.events import (
     extraction,
     goal,
     memory,
+    principal,
     profile,
     reflection,
+    seal,
     upkeep,
     use,
 )
@@ -26,7 +28,21 @@ from domain.events.embedding import EmbeddingComputed
 
 __all__ = ["TOPICS", "decode_event", "upcaster"]
 
-_MODULES = (profile, conversation, memory, copying, embedding, extraction, use, reflection, goal, upkeep, erasure)
+_MODULES = (
+    profile,
+    conversation,
+    memory,
+    copying,
+    embedding,
+    extraction,
+    use,
+    reflection,
+    goal,
+    upkeep,
+    seal,
+    principal,
+    erasure,
+)
 
 #: Every topic and its newest Struct.
 TOPICS: dict[str, type[Event]] = {

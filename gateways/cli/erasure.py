@@ -39,7 +39,7 @@ async def erase(
         _lifted(session, await client.lift_erasure(contact=contact, session=name))
         return
     if proof:
-        reply = await client.proof(contact=contact, session=name)
+        reply = await client.erasure_proof(contact=contact, session=name)
     else:
         if not (yes or preview):
             _confirm(await client.erase(contact=contact, session=name, preview=True), client.profile)
@@ -62,7 +62,7 @@ async def delete_profile(
         _lifted(session, await client.lift_erasure(whole=True))
         return
     if proof:
-        reply = await client.proof(whole=True)
+        reply = await client.erasure_proof(whole=True)
     else:
         if not (yes or preview):
             _confirm(await client.delete_profile(preview=True), client.profile)

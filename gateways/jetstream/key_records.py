@@ -12,6 +12,7 @@ import nats.errors
 
 from domain.errors import InvalidInputError
 from domain.ids import check_profile, partition_of
+from domain.sealing import SYSTEM
 from gateways.jetstream.connection import Connection, LostError
 from gateways.jetstream.direct import StreamReader
 from gateways.jetstream.errors import CONFLICTS, ServerError, translated
@@ -125,7 +126,8 @@ def is_closed(record: RawMessage) -> bool:
 
 def key_subject(profile: str, key_id: str) -> str:
     """Return the subject of a key's record."""
-    check_profile(profile)
+    if profile != SYSTEM:
+        check_profile(profile)
     return f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}.{key_id}"
 
 

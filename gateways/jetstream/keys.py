@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from gateways.jetstream.key_records import CLOSED, RETRY_SECONDS, KeyRecords, is
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM
 from gateways.jetstream.wire import RawMessage
 
-__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing", "KeyState"]
+__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing", "KeyState", "fingerprint"]
 
 #: what stands for the key id in the subject of a profile's secret
 SECRET = "secret"  # noqa: S105 -- a name, not a value
@@ -79,6 +79,8 @@ class KeyRing:
         self._by_id: dict[tuple[str, str], Key | None] = {}
         #: called with the profile whenever a key of it is dropped: what was read with it must not be kept
         self.forgotten: list[Callable[[str], None]] = []
+        #: told of each key once it is destroyed: profile, id, and the fingerprint of what it was, if it was there
+        self.destroyed: list[Callable[[str, str, str], Awaitable[None]]] = []
 
     async def check(self) -> None:
         """Raise MismatchError when the keys stream was written under another master key."""
@@ -233,16 +235,28 @@ class KeyRing:
         Its scope goes on under a key of the next generation, unless the tombstone is ``closed``. Doing it again
         finishes what was interrupted, and destroys a key that a restored backup brought back.
         """
-        subject = key_subject(profile, key_id)
+        subject, was = key_subject(profile, key_id), ""
         deadline = time.monotonic() + RETRY_SECONDS
         while True:
             record = await self.records.last(subject)
             if record is not None and is_destroyed(record) and (is_closed(record) or not closed):
                 break
+            was = self._fingerprint(record) if record else ""
             await self.records.publish(subject, b"", record.seq if record else 0, deadline, CLOSED if closed else "")
         self.forget(profile, key_id)
         await self.records.erase_before(subject, record.seq)
         self.forget(profile, key_id)
+        for told in self.destroyed:
+            await told(profile, key_id, was)
+
+    async def fingerprint_of(self, profile: str, key_id: str) -> str | None:
+        """Return the fingerprint of a key's record, None where there is none or it is destroyed."""
+        record = await self.records.last(key_subject(profile, key_id))
+        return None if record is None or is_destroyed(record) else self._fingerprint(record)
+
+    def _fingerprint(self, record: RawMessage) -> str:
+        # Of the key itself, for what it is wrapped in changes with the master key.
+        return "" if is_destroyed(record) else fingerprint(self._unwrap(record))
 
     async def open(self, profile: str, key_id: str) -> None:
         """Let the scope of a destroyed key go on under a key of the next generation."""
@@ -283,6 +297,11 @@ class KeyRing:
         _bounded(self._current)[profile, scope] = key
         _bounded(self._by_id)[profile, key.key_id] = key
         return key
+
+
+def fingerprint(material: bytes) -> str:
+    """Return what tells one key from another, and nothing about either."""
+    return hashlib.sha256(b"umbriel key fingerprint " + material).hexdigest()[:32]
 
 
 def _bounded(cache: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:

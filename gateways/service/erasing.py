@@ -15,8 +15,8 @@ from domain.events import ErasureLifted, ProfileDeleted
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Caller, Core
+from gateways.service.erasure_proof import prove
 from gateways.service.grants import Needs
-from gateways.service.proving import prove
 from gateways.service.tombstones import destroy_recorded, erase_one, named, note
 from gateways.service.working import WorkingVerb
 from projections.ledger import ErasureRecord, Held

@@ -1,100 +1,102 @@
-"""The proof of an erasure: what is left of it in the log, tried with every key that is left."""
+"""The verb ``proof``: that a memory, a message or an event was in the log when it was sealed."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+import msgspec
 
-from domain.events import KeyDestroyed
-from gateways.jetstream.codec import opens
-from gateways.jetstream.keys import SECRET, Key, KeyState
-from gateways.jetstream.log import Entry
+from domain.envelope import profile_of
+from domain.errors import DamagedError, NotFoundError, UnavailableError
+from domain.events import SealMade
+from domain.ids import check_profile
+from domain.sealing import Proof, Stored, check_proof, leaf_at, proof_of
+from domain.text import check_name
+from gateways.jetstream.log import Log
+from gateways.jetstream.seal_keys import check_signature
+from gateways.jetstream.streams import originator_for
 from gateways.service.context import Core
-from projections.followed import followed_to, stale_generations
-from umbriel.erasure import Left, Proof
+from gateways.service.sealing import seal_in
+from umbriel.proofs import ProofReply, ProofRequest
 
-__all__ = ["prove"]
+__all__ = ["covering_seal", "proof_at", "prove"]
 
-_PAGE = 1_000
-#: tries of a key on an event; about twenty seconds of them
-_ATTEMPTS = 2_000_000
-
-
-async def prove(core: Core, profile: str, erasure: str, *, contact: str = "") -> Proof:
-    """Look at what is left of an erasure, of the whole profile's where it is empty; reads all of the profile's log."""
-    events = [one.data for one in await core.events.erasures(profile)]
-    destroyed = {
-        key
-        for one in events
-        if isinstance(one, KeyDestroyed) and erasure in ("", one.erasure)
-        for key in (*one.keys, *one.again)
-    }
-    states = await core.events.keys.states(profile)
-    entries = await _under(core, profile, destroyed)
-    turns = await core.turns.left_under(profile, destroyed)
-    surviving = _surviving(core, states)
-    attempts, opened, complete = await core.in_thread(lambda: _try(entries, surviving))
-    stale = await core.in_thread(lambda: _stale(core, profile))
-    elsewhere = 0
-    if core.managed is not None:
-        place = core.managed.settings.destination
-        elsewhere = len(await core.in_thread(lambda: core.directory.unforwarding(profile, place)))
-    return Proof(
-        keys=len(destroyed),
-        undestroyed=sum(_lives(states.get(key)) for key in destroyed),
-        left=_by_category(entries),
-        turns=len(turns),
-        surviving=len(surviving),
-        attempts=attempts,
-        opened=opened,
-        complete=complete,
-        stale=tuple(stale),
-        elsewhere=elsewhere,
-        grants=core.granted(contact) if contact else (),
-    )
+_PAGE = 500
+_ID_CHARS = 200
 
 
-def _stale(core: Core, profile: str) -> list[str]:
-    """Return view files that may be older than the erasure; a generation kept by a later rebuild is not."""
-    root = core.profiles.root(profile)
-    if not root.exists() or followed_to(root) >= core.directory.destroyed(profile):
-        return []
-    return stale_generations(root) or ["views"]
+async def prove(core: Core, profile: str, request: ProofRequest) -> ProofReply:
+    """Return the proof of one thing in a profile; what is not sealed yet is sealed now.
+
+    Raises NotFoundError for what is not in this profile, DamagedError where the log is not what was sealed.
+    """
+    check_profile(profile)
+    check_name(request.id, field="id", max_chars=_ID_CHARS)
+    position = await _position_of(core, profile, request.id)
+    if not position:
+        raise NotFoundError("nothing like that is in this profile", expected="a known id", found=request.id)
+    proof = await proof_at(core, position)
+    return msgspec.convert(msgspec.to_builtins(proof), ProofReply)
 
 
-def _lives(state: KeyState | None) -> bool:
-    return state is None or not (state.destroyed or state.reborn)
+async def _position_of(core: Core, profile: str, id_: str) -> int:
+    """Return where in the log a thing of a profile is, 0 for nowhere."""
+    if not await core.known_profile(profile):
+        return 0
+    if ":" in id_:
+        return await _if_of(core.events.log, profile, core.positions.read(id_, field="id"))
+    async with core.profiles.use(profile) as opened:
+        ledger = opened.views.ledger
+        found = await core.in_thread(lambda: ledger.memory(id_) or ledger.message(id_))
+    return found.position if found is not None else await _event(core.events.log, profile, id_)
 
 
-async def _under(core: Core, profile: str, keys: set[str]) -> list[Entry]:
-    found: list[Entry] = []
+async def _if_of(log: Log, profile: str, position: int) -> int:
+    async for place in log.stretch(position, position):
+        if place.message is not None and profile_of(originator_for(place.message.subject)) == profile:
+            return position
+    return 0
+
+
+async def _event(log: Log, profile: str, event_id: str) -> int:
     after = 0
-    while page := await core.events.log.read(after, _PAGE, profile):
-        found += [entry for entry in page if entry.key_id in keys]
-        after = page[-1].position
-    return found
+    while entries := await log.read(after, _PAGE, profile):
+        for entry in entries:
+            if entry.event_id == event_id:
+                return entry.position
+        after = entries[-1].position
+    return 0
 
 
-def _surviving(core: Core, states: dict[str, KeyState]) -> list[Key]:
-    ring = core.events.keys
-    return [ring.unwrapped(one, state) for one, state in states.items() if not state.destroyed and one != SECRET]
+async def proof_at(core: Core, position: int) -> Proof:
+    """Return the proof of the message at a position of the log."""
+    log = core.events.log
+    seal = await covering_seal(log, position)
+    if seal is None and core.seal is not None:
+        await core.seal()
+        seal = await covering_seal(log, position)
+    if seal is None:
+        raise UnavailableError("this is not sealed yet", expected="a seal behind it", found=f"position {position}")
+    leaves: list[bytes] = []
+    proven: Stored | None = None
+    async for place in log.stretch(seal.first, seal.last):
+        leaf = leaf_at(place.position, place.message, core.events.lost)
+        if leaf is None:
+            break
+        leaves.append(leaf)
+        proven = place.message if place.position == position else proven
+    if proven is None or len(leaves) != seal.last - seal.first + 1:
+        raise DamagedError("the log does not hold what was sealed", expected="what was sealed", found="less")
+    proof = proof_of(proven, leaves, seal)
+    check_proof(proof, check_signature)
+    return proof
 
 
-def _try(entries: Sequence[Entry], keys: Sequence[Key]) -> tuple[int, int, bool]:
-    """Return how many tries there were, how many events could be read, and whether all was tried."""
-    if not keys:
-        return 0, 0, True
-    most = max(1, _ATTEMPTS // len(keys))
-    tried = entries[:most]
-    opened = sum(any(opens(entry, key) for key in keys) for entry in tried)
-    return len(tried) * len(keys), opened, len(tried) == len(entries)
-
-
-def _by_category(entries: Sequence[Entry]) -> tuple[Left, ...]:
-    events: dict[str, int] = defaultdict(int)
-    sizes: dict[str, int] = defaultdict(int)
-    for entry in entries:
-        category = entry.topic.split(".", 1)[0]
-        events[category] += 1
-        sizes[category] += len(entry.body)
-    return tuple(Left(category=one, events=count, bytes=sizes[one]) for one, count in sorted(events.items()))
+async def covering_seal(log: Log, position: int) -> SealMade | None:
+    """Return the seal that a position lies under, None while there is none: seals lie behind what they seal."""
+    after = position
+    while entries := await log.read_category(SealMade.category(), after, _PAGE):
+        for entry in entries:
+            seal = seal_in(entry)
+            if seal.first <= position <= seal.last:
+                return seal
+        after = entries[-1].position
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from projections.ledger.changes import Changed, State, Successor
+from projections.ledger.days import Misquote
 from projections.ledger.erasures import ErasureRecord, Held, ToGo
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
@@ -34,6 +36,7 @@ from projections.ledger.working import GoalEventRecord, GoalRecord, LearningReco
 
 __all__ = [
     "AsOf",
+    "Changed",
     "Checkpoint",
     "Closing",
     "ContactRecord",
@@ -54,6 +57,7 @@ __all__ = [
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "Misquote",
     "NoteRecord",
     "Overdue",
     "Page",
@@ -63,7 +67,9 @@ __all__ = [
     "RefusalRecord",
     "Resting",
     "Said",
+    "State",
     "Stated",
+    "Successor",
     "ThinkingCounts",
     "ToGo",
     "UnreadSession",

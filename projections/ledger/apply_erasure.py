@@ -45,7 +45,7 @@ UNION SELECT session FROM notes UNION SELECT session FROM tasks
 _MEMORIES = """
 SELECT id, address, source, session, scope FROM memories WHERE status <> 'forgotten' AND (?1 OR scope = ?2 OR id = ?4
     OR (session IN (SELECT value FROM json_each(?3)) AND session <> ''
-        AND source IN ('turn', 'ingest', 'pre-compaction', 'consolidation')))
+        AND source IN ('turn', 'ingest', 'pre-compaction', 'consolidation', 'reflection')))
 """
 _OF_SESSIONS = ("notes", "tasks", "overlays", "summaries", "lost_overlays", "conversations", "session_ends")
 
@@ -112,6 +112,9 @@ def _take_out(
         scopes += [contact_scope(contact), *(contacts_scope(contact, other) for other in others)]
         db.execute("DELETE FROM contact_links WHERE contact = ?1 OR other = ?1", (contact,))
         db.execute("DELETE FROM rejections WHERE scope = ?", (contact,))
+        thought = "SELECT position FROM reflections WHERE contact = ?"
+        db.execute(f"DELETE FROM learnings WHERE reflection IN ({thought})", (contact,))
+        db.execute("DELETE FROM reflections WHERE contact = ?", (contact,))
     if not everything:
         _to_go(db, event.erasure, [(indexing.key_id(scope), scope) for scope in scopes])
     _forget_memories(db, envelope, memories)

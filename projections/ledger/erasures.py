@@ -19,7 +19,7 @@ _RECORD = "SELECT id, target, at, actor, actor_type, position, lifted FROM erasu
 _MESSAGES = "SELECT id FROM messages WHERE session IN (SELECT value FROM json_each(?))"
 _MEMORIES = """
 SELECT id FROM memories WHERE scope = ? OR id = ? OR (session IN (SELECT value FROM json_each(?)) AND session <> ''
-    AND source IN ('turn', 'ingest', 'pre-compaction', 'consolidation'))
+    AND source IN ('turn', 'ingest', 'pre-compaction', 'consolidation', 'reflection'))
 """
 # What was consolidated into something that goes, and stays itself.
 _MEMBERS = """

@@ -34,7 +34,7 @@ class ErasureVerbs:
         request = wire.EraseRequest(contact=contact, session=session, whole=whole, preview=preview, wait=wait)
         return await self._transport.call(self._profile, "erase", request, wire.EraseReply, timeout=timeout)
 
-    async def proof(
+    async def erasure_proof(
         self, *, contact: str = "", session: str = "", whole: bool = False, timeout: float = _LONG
     ) -> wire.EraseReply:
         """Return who erased something and when, and what is left of it."""
