@@ -263,6 +263,7 @@ ADMINISTRATION = [
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
     Attempt("verify", fixed(), profile="_", control=""),
+    Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
 ]
 
 
