@@ -7,6 +7,7 @@ from typing import Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.upkeep import PassStatus
+from umbriel.usage import ModelUsage
 
 __all__ = [
     "ForwardingStatus",
@@ -121,6 +122,8 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: what model calls came to, by model; of the whole service those of open profiles
+    usage: list[ModelUsage] = []
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
