@@ -270,4 +270,5 @@ def test_every_topic_is_decided_about() -> None:
     other |= {"conversation.ended", "conversation.deleted"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     other |= {"upkeep.completed", "upkeep.kept", "upkeep.merged"}
+    other |= {"principal.changed", "recovery.recorded", "seal.made"}
     assert set(TOPICS) == silent | added | memory | other

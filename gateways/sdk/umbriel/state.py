@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.backups import BackupsStatus
 from umbriel.upkeep import PassStatus
 from umbriel.usage import ModelUsage
 
@@ -124,9 +125,13 @@ class StatusReply(Reply, frozen=True):
     passes: list[PassStatus] = []
     #: what model calls came to, by model; of the whole service those of open profiles
     usage: list[ModelUsage] = []
+    #: the last backup that was made by itself, and when the next is due; None where none are
+    backup: BackupsStatus | None = None
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
+    #: why nothing is written or read any more, empty while the log is what was written to it
+    halted: str = ""
 
 
 class RebuildRequest(Request, frozen=True):
