@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from domain.digest import Day, Reflected, Reflector, Wording
 from domain.errors import InvalidInputError, UnavailableError
+from domain.grants import Grant, Principal
 from gateways.reflecting import DigestReflector
 from gateways.service import thinking_back
 from gateways.service.daily import DailyPasses
@@ -201,6 +202,25 @@ async def test_contacts_are_never_mixed(here: Here, day: str, told: Told) -> Non
     mine = [one for one in entries if one.key == f"reflection:{day}:talk"]
     assert sorted(one.contact or "" for one in mine) == ["", f"ann {day}", f"bob {day}"]
     assert all(len(one.sources) == 1 for one in mine)
+
+
+async def test_a_reader_of_one_contact_learns_of_that_one(here: Here, day: str) -> None:
+    """The feed shows the drafts and reflections of whom they may hear; recall the memories, and nobody else's."""
+    for contact in (f"cat {day}", f"dan {day}"):
+        await say(here, day, f"hidden words of {contact}", session=f"{day} {contact}", contact=contact)
+    await reflected(here, day)
+    reader = Principal("one", "agent", (Grant("p", "read", (f"cat {day}",)),))
+    events = (await here.call("feed", reader, limit=1_000, kinds=["reflection", "memory"])).events
+    shown = str([one.data for one in events])
+    assert f"hidden words of cat {day}" in shown
+    assert "hidden words of dan" not in shown
+    assert {one.topic for one in events} >= {"reflection.drafted", "reflection.recorded"}
+    everybody = str([one.data for one in (await here.call("feed", limit=1_000, kinds=["reflection"])).events])
+    assert f"hidden words of dan {day}" in everybody
+    found = await here.call("recall", reader, query=f"talked on {day}", contact=f"cat {day}", limit=50)
+    texts = [one.text for one in found.results]
+    assert any("hidden words of cat" in text for text in texts)
+    assert not any("hidden words of dan" in text for text in texts)
 
 
 async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str, told: Told) -> None:
