@@ -19,6 +19,7 @@ from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
+from gateways.service.members import forget_with_members, members_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
@@ -175,15 +176,11 @@ async def _forget_memory(
     for source in sources:
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
+    members = await members_of(core, profile, memory)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return _Touched([*standing, *sources], entailed)
-    touched, position = await change(
-        core,
-        Memory,
-        aggregate_id,
-        lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
-    )
+        return _Touched([*standing, *members, *sources], entailed)
+    touched, position = await forget_with_members(core, caller, profile, (aggregate_id, members), request)
     gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
     if gone:
         position = max(position, await follow_up(core, profile))
