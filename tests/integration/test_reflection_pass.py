@@ -239,6 +239,23 @@ async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str
     assert not any("thought of my own" in note.text for one in told.asked for note in one.notes)
 
 
+async def test_what_restates_stands_in_nobodys_way(here: Here, day: str) -> None:
+    """Its key is no subject: no question matches it, and nothing is written or merged under it."""
+    contact = f"eve {day}"
+    await say(here, day, f"note b{day} = Eve collects stamps {day}", session=day, contact=contact)
+    await reflected(here, day)
+    core = here.runtime.service.core
+    async with core.profiles.use("p") as profile:
+        ledger, now = profile.views.ledger, datetime.now(UTC)
+        assert [known.key for known in ledger.known_keys(contact, now=now)] == [f"b{day}"]
+        assert ledger.keys_in_use([contact], now=now, limit=9) == [f"b{day}"]
+        assert [one.text for one in ledger.newest(contact, as_of=now, limit=9)] == [f"Eve collects stamps {day}"]
+        assert ledger.keys_matching(["reflection", "learnt", *day.split("-")], now=now, scopes=[contact]) != []
+        found = ledger.keys_matching(["reflection", "learnt", "conversations"], now=now, scopes=[contact])
+    assert found == []
+    assert (await here.call("get", key=f"reflection:{day}:learnt", contact=contact)).text
+
+
 async def test_what_restates_is_not_judged(here: Here, day: str) -> None:
     """A list of what was learnt replaces none of it, and nothing is held against it."""
     await say(here, day, f"note a{day} = Kim now plays the cello {day}", session=day)
