@@ -17,6 +17,7 @@ from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.feed import feed
+from gateways.service.feed_places import FeedPlaces
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
@@ -27,7 +28,7 @@ from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, sessions
+from umbriel import contexts, conversations, copies, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -58,6 +59,7 @@ class Service:
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
         self.answered = Answered()
+        self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
@@ -68,6 +70,9 @@ class Service:
             return await self._call(verb, principal, profile, body)
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
+            raise
+        except InvalidInputError as error:
+            self.refusals.note_invalid(principal.name, verb if verb in VERBS else "", error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -149,7 +154,8 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    return await status(service.core, caller, profile, refused=service.refusals.total)
+    refused, invalid = service.refusals.total, service.refusals.invalid.total()
+    return await status(service.core, caller, profile, refused=refused, invalid=invalid)
 
 
 async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
@@ -235,6 +241,14 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+async def _token(service: Service, caller: Caller, _: str, request: tokens.TokenRequest) -> msgspec.Struct:
+    return await service.administration.token(caller, request)
+
+
+async def _token_revoke(service: Service, caller: Caller, _: str, request: tokens.TokenRevokeRequest) -> msgspec.Struct:
+    return await service.administration.revoke_token(caller, request)
+
+
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
@@ -295,5 +309,7 @@ VERBS: dict[str, Verb] = {
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
         Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
+        Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

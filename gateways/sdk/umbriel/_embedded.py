@@ -39,11 +39,12 @@ _started: list[subprocess.Popen[bytes]] = []
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where the service of a data directory answers, as ``endpoint.json`` says."""
+    """Where the service of a data directory answers, as ``endpoint.json`` says; ``http`` is its REST API, if any."""
 
     url: str
     pid: int
     version: str = ""
+    http: str = ""
     tls_certificate: str = ""
     tls_ca: str = ""
 
