@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -21,8 +23,7 @@ _SCHEME = "bearer "
 _FAILURES = 20
 _WINDOW = 60.0
 _ADDRESSES = 10_000
-#: What only this machine calls itself. Any other name was made to point here, by a page that wants to read along.
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+_HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?\Z")
 
 
 class Speaker(msgspec.Struct, frozen=True):
@@ -72,10 +73,13 @@ class Access:
 
 
 def check_host(headers: Mapping[str, str]) -> None:
-    """Raise HttpError unless a request to a loopback address names it as this machine does (DNS rebinding)."""
+    """Raise HttpError unless a request to a loopback address names it as only this machine does.
+
+    Any other name was made to point here, by a page that wants to read along (DNS rebinding).
+    """
     host = headers.get("host", "").strip().lower()
-    name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-    if name not in _LOOPBACK_NAMES:
+    match = _HOST.match(host)
+    if match is None or not _is_loopback(match[1]):
         raise HttpError(
             421,
             "refused",
@@ -83,3 +87,12 @@ def check_host(headers: Mapping[str, str]) -> None:
             expected="Host: 127.0.0.1, [::1] or localhost",
             found=repr(host[:80]),
         )
+
+
+def _is_loopback(name: str) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -22,7 +22,7 @@ from gateways.rest.problems import too_large, too_slow, wrong_type
 from gateways.rest.routes import PROFILE, Route
 from gateways.service.service import VERBS
 
-__all__ = ["BODY_BYTES", "BODY_SECONDS", "profile_of", "read"]
+__all__ = ["BODY_BYTES", "BODY_SECONDS", "kinds_of", "profile_of", "read"]
 
 #: As large as a NATS message.
 BODY_BYTES = 1_048_576
@@ -93,7 +93,7 @@ def _headers(request: AnyRequest, route: Route) -> Fields:
             raise InvalidInputError(
                 f"{route.verb} takes no {header.title()}", expected="no such header", found=repr(value[:80])
             )
-        given[field] = value if header != "if-match" else _typed(_tag(value), _kinds(route.verb)[field])
+        given[field] = value if header != "if-match" else _typed(_tag(value), kinds_of(route.verb)[field])
     if route.verb == "feed" and (last := request.headers.get("last-event-id")):
         given["after"] = last
     return given
@@ -122,7 +122,7 @@ def _query(request: AnyRequest, route: Route) -> Fields:
         )
     except ValueError as error:
         raise InvalidInputError("the query cannot be read", expected="name=value&…", found=str(error)[:120]) from error
-    kinds, given = _kinds(route.verb), Fields()
+    kinds, given = kinds_of(route.verb), Fields()
     for name, value in pairs:
         if kinds.get(name) == "list":
             given.setdefault(name, []).append(value)
@@ -152,7 +152,7 @@ def _typed(value: str, kind: str) -> Any:
 
 
 @cache
-def _kinds(verb: str) -> Mapping[str, str]:
+def kinds_of(verb: str) -> Mapping[str, str]:
     """Return what kind of JSON value each field of a verb's request is."""
     info = msgspec.inspect.type_info(VERBS[verb].request)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 -- every request is one
