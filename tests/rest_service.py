@@ -24,12 +24,17 @@ from gateways.rest.routes import Route, routes
 from gateways.web import Web, over_http, web_address
 from tests.cheap import CheapEmbedder
 
-__all__ = ["NO_TLS", "RestService", "as_http"]
+__all__ = ["NO_TLS", "RestService", "as_http", "plain_client"]
 
 T = TypeVar("T")
 _SECONDS = 60.0
 #: What a client of plain HTTP verifies with; the default reads every authority there is, for each client.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def plain_client(url: str, **headers: str) -> httpx2.Client:
+    """Return a client of plain HTTP."""
+    return httpx2.Client(base_url=url, headers=headers, timeout=30, verify=NO_TLS)
 
 
 def as_http(verb: str, profile: str, body: Mapping[str, Any], way: Route | None = None) -> tuple[str, str, Any, Any]:
@@ -68,6 +73,7 @@ class RestService:
         self._started = threading.Event()
         self._stop = asyncio.Event()
         self._error: BaseException | None = None
+        self._tokens: dict[str, str] = {}
         self.runtime: Runtime
         self.web: Web
 
@@ -110,17 +116,19 @@ class RestService:
         return found or self.runtime.principals.add(Principal(name, "agent", grants))[0].principal
 
     def token(self, name: str = "local-agent") -> str:
-        """Return a new token of a principal."""
-        return self.runtime.principals.tokens.add(name, now=datetime.now(UTC))[1]
+        """Return a token of a principal."""
+        if name not in self._tokens:
+            self._tokens[name] = self.runtime.principals.tokens.add(name, now=datetime.now(UTC))[1]
+        return self._tokens[name]
 
     def client(self, name: str = "local-agent", **headers: str) -> httpx2.Client:
         """Return an HTTP client that speaks as a principal."""
         said = {"Authorization": f"Bearer {self.token(name)}", **headers}
-        return httpx2.Client(base_url=self.web.url, headers=said, timeout=30, verify=NO_TLS)
+        return plain_client(self.web.url, **said)
 
     def nobody(self) -> httpx2.Client:
         """Return an HTTP client without a token."""
-        return httpx2.Client(base_url=self.web.url, timeout=30, verify=NO_TLS)
+        return plain_client(self.web.url)
 
     def ask(self, verb: str, profile: str, body: bytes, principal: Principal) -> Any:
         """Ask the service as NATS does, and return the reply as JSON."""

@@ -42,12 +42,25 @@ _LIMITS: dict[tuple[str, str], Schema] = {
 def components() -> dict[str, Schema]:
     """Return the schema of every request and reply, and of what they are made of, by name."""
     types = [one for verb in VERBS.values() for one in (verb.request, verb.reply)]
-    _, found = msgspec.json.schema_components([*types, Problem, Ready], ref_template=_TEMPLATE)
+    _, made = msgspec.json.schema_components([*types, Problem, Ready], ref_template=_TEMPLATE)
+    found: dict[str, Schema] = _as_of_2020(msgspec.to_builtins(made))
     for info in _structs(types):
         for field in info.fields:
             _refine(info.cls.__name__, field, found[info.cls.__name__]["properties"][field.encode_name])
     found["Problem"]["properties"]["code"] |= _LIMITS["Problem", "code"]
     return found
+
+
+def _as_of_2020(schema: Any) -> Any:
+    """Return a schema in which tuples are said as JSON Schema 2020-12, which OpenAPI 3.1 uses, says them."""
+    match schema:
+        case {"items": list() | tuple() as items, **rest}:
+            return {**rest, "prefixItems": _as_of_2020(items), "items": False}
+        case dict():
+            return {name: _as_of_2020(value) for name, value in schema.items()}
+        case list() | tuple():
+            return [_as_of_2020(value) for value in schema]
+    return schema
 
 
 def properties(request: type[msgspec.Struct], schemas: dict[str, Schema]) -> dict[str, Schema]:

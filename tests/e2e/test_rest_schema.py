@@ -1,0 +1,91 @@
+"""What the OpenAPI document says is what the service does, as requests made from it find out.
+
+The service is a process of its own: what makes the requests steers chance in this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS, load_all_checks
+
+from gateways.rest.openapi import document
+from tests.e2e.processes import ServiceProcess
+from tests.rest_service import plain_client
+
+pytestmark = [
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning"),
+]
+
+DOCUMENT = msgspec.json.decode(msgspec.json.encode(document()))
+OPERATIONS: dict[str, Any] = {}
+for _found in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations():
+    OPERATIONS[_found.ok().definition.raw["operationId"]] = _found.ok()
+MODES = [
+    pytest.param(name, mode, id=f"{name}-{mode.value}")
+    for name, asked in OPERATIONS.items()
+    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+    if mode is GenerationMode.POSITIVE or asked.body or asked.query
+]
+load_all_checks()
+CHECKED = CHECKS.get_by_names(
+    [
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_headers_conformance",
+        "response_schema_conformance",
+        "negative_data_rejection",
+    ]
+)
+#: A poll that waits for half a minute says nothing about the document.
+FIXED = {"feed": {"wait": 0}}
+
+
+@pytest.fixture(scope="module")
+def token(service: ServiceProcess) -> str:
+    """A token of the person of the data directory."""
+
+    async def make() -> str:
+        async with await service.client(principal="local") as person:
+            return (await person.principal_token("local")).token
+
+    return asyncio.run(make())
+
+
+def test_what_is_served_is_the_document(service: ServiceProcess) -> None:
+    """Nobody has to ask for it with a token."""
+    with plain_client(service.http) as client:
+        assert client.get("/schema/openapi.json").json() == DOCUMENT
+
+
+@pytest.mark.parametrize("name, mode", MODES)
+def test_the_service_does_what_the_document_says(
+    service: ServiceProcess, token: str, name: str, mode: GenerationMode
+) -> None:
+    """Requests made from the document find no defect: statuses, types, headers and bodies are those it names.
+
+    What does not fit its schemas is refused.
+    """
+    cases = OPERATIONS[name].as_strategy(generation_mode=mode, query=FIXED.get(name))
+
+    @given(case=cases)
+    @settings(
+        max_examples=2,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case: schemathesis.Case) -> None:
+        case.call_and_validate(base_url=service.http, headers={"Authorization": f"Bearer {token}"}, checks=CHECKED)
+
+    ask()
