@@ -50,10 +50,12 @@ from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
 from gateways.service.models import Models
+from gateways.service.past_views import clear_past
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
@@ -141,7 +143,9 @@ async def running(
         flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
-        daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
+        reflection = ReflectionPass(core, core.models)
+        core.reflect_day = reflection.ask
+        daily = DailyPasses(core, (reflection, consolidation), Schedules(connection), clock=clock)
         tasks = _start_workers(stack, core, flushers, thinking, daily)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
@@ -222,6 +226,8 @@ async def _core(
         embedder_reaches=reaches,
         managed=client,
     )
+    await asyncio.to_thread(clear_past, data / "profiles")
+    stack.push_async_callback(core.past.close)
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
     return core
@@ -263,6 +269,7 @@ def _start_workers(
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
+        "past": core.past.run(),
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)

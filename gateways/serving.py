@@ -102,7 +102,7 @@ def _publish_endpoint(path: Path, url: str, http: str, tls: Tls | None, authorit
 def _is_idle(runtime: Runtime, web: Web | None, settings: Settings) -> bool:
     edges: list[Api | Rest] = [runtime.api, *([web.rest] if web else [])]
     core, quiet = runtime.service.core, time.monotonic() - max(edge.last_request for edge in edges)
-    settled = core.worker.idle and core.rebuilds.idle and core.forwarded()
+    settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
     settled = settled and (core.daily is None or core.daily.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (any(edge.active for edge in edges) or working) and quiet > settings.idle_seconds

@@ -19,12 +19,15 @@ from domain.grants import Grant, Principal
 from domain.settings import Settings
 from gateways import bootstrap
 from gateways.bootstrap import Runtime
+from gateways.jetstream.tls import Tls
+from gateways.rest.problems import Problem
 from gateways.rest.reading import kinds_of
 from gateways.rest.routes import Route, routes
 from gateways.web import Web, over_http, web_address
 from tests.cheap import CheapEmbedder
+from umbriel import Umbriel
 
-__all__ = ["NO_TLS", "RestService", "as_http", "plain_client"]
+__all__ = ["NO_TLS", "RestService", "as_http", "plain_client", "problem", "remember"]
 
 T = TypeVar("T")
 _SECONDS = 60.0
@@ -62,11 +65,28 @@ def _query(verb: str, field: str, value: Any) -> list[tuple[str, str]]:
     return [(field, one if isinstance(one, str) else msgspec.json.encode(one).decode()) for one in values]
 
 
+def problem(response: httpx2.Response) -> Problem:
+    """The problem that a response is, with everything that one has."""
+    assert response.headers["content-type"] == "application/problem+json", response.text
+    said = msgspec.json.decode(response.content, type=Problem, strict=True)
+    assert said.status == response.status_code
+    assert said.message == said.detail
+    return said
+
+
+def remember(client: httpx2.Client, profile: str, content: str, **fields: Any) -> httpx2.Response:
+    """State a memory, and wait until it can be found."""
+    response = client.post(f"/v1/profiles/{profile}/memories", json={"content": content, "wait": True, **fields})
+    assert response.is_success, response.text
+    return response
+
+
 class RestService:
     """Runs until the context ends; nothing happens in it that a test did not ask for."""
 
-    def __init__(self, data: Path, settings: Settings | None = None) -> None:
+    def __init__(self, data: Path, settings: Settings | None = None, *, tls: Tls | None = None) -> None:
         self._data = data
+        self._tls = tls
         self._settings = settings or Settings(thinking=False, wait_seconds=20.0)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="rest-service")
@@ -102,9 +122,19 @@ class RestService:
 
     async def _serve(self) -> None:
         running = bootstrap.running(self._data, settings=self._settings, embedder=CheapEmbedder())
-        async with running as self.runtime, over_http(self.runtime, web_address("127.0.0.1:0", None)) as self.web:
+        async with running as self.runtime, over_http(self.runtime, web_address("127.0.0.1:0", self._tls)) as self.web:
             self._started.set()
             await self._stop.wait()
+
+    @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self._data
+
+    async def client(self, *, profile: str = "p", principal: str = "local-agent") -> Umbriel:
+        """Connect a client over NATS, as an embedded principal."""
+        password = (self._data / "secrets" / f"{principal}.password").read_text().strip()
+        return await Umbriel.connect(self.runtime.url, principal=principal, password=password, profile=profile)
 
     def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something where the service runs, and return what came of it."""
@@ -121,7 +151,7 @@ class RestService:
             self._tokens[name] = self.runtime.principals.tokens.add(name, now=datetime.now(UTC))[1]
         return self._tokens[name]
 
-    def client(self, name: str = "local-agent", **headers: str) -> httpx2.Client:
+    def speaking(self, name: str = "local-agent", **headers: str) -> httpx2.Client:
         """Return an HTTP client that speaks as a principal."""
         said = {"Authorization": f"Bearer {self.token(name)}", **headers}
         return plain_client(self.web.url, **said)

@@ -44,7 +44,7 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
-from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -97,6 +97,7 @@ __all__ = [
     "PassCompleted",
     "ProfileCreated",
     "RecallServed",
+    "ReflectionDrafted",
     "ReflectionRecorded",
     "RefusalRecorded",
     "Served",
@@ -104,6 +105,7 @@ __all__ = [
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Thought",
     "Usage",
     "UsageRecorded",
     "decode_event",

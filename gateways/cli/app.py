@@ -20,11 +20,14 @@ from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
+from gateways.cli.hook import hook
 from gateways.cli.ingest import ingest
+from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
+from gateways.cli.reflect_day import reflect_day
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
@@ -43,7 +46,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "status": status, "profiles": profiles},
+    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "hook": hook, "status": status, "profiles": profiles},
     "Write": {
         "ingest": ingest,
         "remember": remember,
@@ -77,6 +80,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Maintain": {
         "settings": settings,
         "consolidate": consolidate,
+        "reflect-day": reflect_day,
         "rebuild": rebuild,
         "retry": retry,
         "doctor": doctor,

@@ -84,6 +84,8 @@ async def feed(
 
 def _one_line(event: FeedEvent) -> str:
     said = next((str(event.data[field]) for field in ("content", "text", "reason") if event.data.get(field)), "")
+    if event.redacted:
+        said = f"{said} (forgotten)".strip()
     return f"{output.when(event.recorded_at)}  {event.position}  {event.topic}  {event.actor}  {said}".rstrip()
 
 

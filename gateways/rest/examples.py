@@ -8,6 +8,7 @@ import msgspec
 
 from umbriel import admin, contexts, conversations, copies, goals, grants, notes, sessions, state, tokens, turns
 from umbriel import types as wire
+from umbriel.reflecting import ReflectDayRequest
 from umbriel.upkeep import ConsolidateRequest
 
 __all__ = ["EXAMPLES", "EXAMPLE_MEMORY", "Example"]
@@ -105,6 +106,7 @@ EXAMPLES: dict[str, Example] = {
         "Record what was thought about a day",
         goals.ReflectRequest(topic="travel", text="The first train was full.", learnings=["Book the day before."]),
     ),
+    "reflect_day": Example("Think about a day now", ReflectDayRequest(day="2026-04-15", dry_run=True)),
     "list_reflections": Example("List reflections", goals.ReflectionsRequest(topic="travel", limit=10)),
     "set_goal": Example("Set a goal", goals.SetGoalRequest(text="Settle Mara's move to Braga", name="move")),
     "progress_goal": Example(

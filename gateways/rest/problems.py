@@ -37,6 +37,7 @@ STATUS = {
     "mismatch": 409,
     "already_running": 409,
     "unavailable": 503,
+    "building": 503,
     "log_full": 507,
     "damaged": 500,
     "internal": 500,
@@ -49,6 +50,7 @@ _TITLES = {
     "mismatch": "Configuration and stored data disagree",
     "already_running": "Another process serves this",
     "unavailable": "Nothing can answer now",
+    "building": "What is to answer is being made",
     "log_full": "The log reached its size limit",
     "damaged": "Stored bytes are not what was written",
     "internal": "A defect of the service",
@@ -56,8 +58,11 @@ _TITLES = {
 _RETRY_SECONDS = "1"
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """An error: the members of RFC 9457, and those of an error on every surface."""
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error: the members of RFC 9457, and those of an error on every surface.
+
+    ``done`` of ``total`` steps is how far what is to answer has been made, where that is the reason.
+    """
 
     type: str
     title: str
@@ -68,6 +73,8 @@ class Problem(msgspec.Struct, frozen=True):
     expected: str
     found: str
     retryable: bool
+    done: int = 0
+    total: int = 0
 
 
 class HttpError(Exception):
@@ -178,6 +185,8 @@ def problem_of(error: UmbrielError | HttpError | Exception, verb: str = "") -> P
         expected=expected,
         found=found,
         retryable=retryable,
+        done=getattr(error, "done", 0),
+        total=getattr(error, "total", 0),
     )
 
 

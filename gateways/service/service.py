@@ -31,6 +31,7 @@ from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
@@ -155,7 +156,8 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
     refused, invalid = service.refusals.total, service.refusals.invalid.total()
-    return await status(service.core, caller, profile, refused=refused, invalid=invalid)
+    reply = await status(service.core, caller, profile, refused=refused, invalid=invalid)
+    return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
 
 
 async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
@@ -190,6 +192,12 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     if service.core.consolidate is None:
         raise UnavailableError("this service does not consolidate", expected="one that does")
     return await service.core.consolidate(profile, request)
+
+
+async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
+    if service.core.reflect_day is None:
+        raise UnavailableError("this service does not reflect", expected="one that does")
+    return await service.core.reflect_day(profile, request)
 
 
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
@@ -304,6 +312,7 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("reflect_day", ReflectDayRequest, ReflectDayReply, _reflect_day, Needs("admin")),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.ledger.days import Misquote
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
@@ -51,6 +52,7 @@ __all__ = [
     "LiveItem",
     "MemoryRecord",
     "MessageRecord",
+    "Misquote",
     "NoteRecord",
     "Overdue",
     "Page",

@@ -13,9 +13,11 @@ from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
+from projections.ledger.past import PastQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
@@ -25,6 +27,7 @@ from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
+from projections.ledger.tombstones import Known, TombstoneQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.ledger.working import WorkingQueries
@@ -38,6 +41,7 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 class Ledger(
     MemoryQueries,
+    PastQueries,
     RecallQueries,
     ScopeQueries,
     TimeQueries,
@@ -48,7 +52,9 @@ class Ledger(
     ThinkingQueries,
     GroundQueries,
     UpkeepQueries,
+    DayQueries,
     WorkingQueries,
+    TombstoneQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
@@ -59,6 +65,7 @@ class Ledger(
     def __init__(self, directory: Path, indexing: Indexing) -> None:
         self._indexing = indexing
         self._store = Store(directory / _FILE)
+        self._known = Known()
         try:
             self._claim()
         except BaseException:
@@ -98,6 +105,7 @@ class Ledger(
             _advance(db, target, new)
             self._remembered.change(at.position, target, new)
         self._remembered.changed()
+        self._known.changed(new)
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -142,7 +143,7 @@ WRITES = [
     Attempt("save_turn", fixed(session="new-5", turn_id="t", contact="bob")),
     Attempt("resume_turn", fixed(session="s-bob")),
     Attempt("resume_turn", fixed(session="s-none")),
-    Attempt("set_context", fixed(session="s-bob", notes="x")),
+    Attempt("set_context", fixed(session="s-bob", notes="x"), right=fixed(session="s-bob", notes=BOB)),
     Attempt("set_context", fixed(session="s-bob", notes="x", contact="ann"), right=fixed(session="s-bob", notes=BOB)),
     Attempt("set_context", fixed(session="new-6", notes="x")),
     Attempt("set_context", fixed(session="s-none", notes="x", contact="ann"), right=fixed(session="s-none", notes="x")),
@@ -165,6 +166,8 @@ WRITES = [
     Attempt("settings", fixed(), word="recall.fusion"),
     Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
     Attempt("retry", fixed()),
+    Attempt("reflect_day", lambda _: {"day": datetime.now(UTC).date().isoformat(), "dry_run": True}, word="bob"),
+    Attempt("reflect_day", fixed(day="2026-01-31")),
 ]
 WORKING = [
     Attempt("get_context", fixed(session="s-bob"), code="", word=BOB),
@@ -190,6 +193,7 @@ LESSER = [
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
     Attempt("settings", fixed(changes={"recall.fill": 0}), who="writer"),
     Attempt("retry", fixed(), who="writer"),
+    Attempt("reflect_day", fixed(day="2026-01-31"), who="writer"),
 ]
 #: Every verb in a profile without a grant, whether there is one or not.
 BODIES: dict[str, Body] = {
@@ -209,6 +213,7 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "reflect_day": fixed(day="2026-01-31"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
     "set_context": fixed(session="s", notes="x"),
@@ -236,6 +241,8 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("principal_token", fixed(name="local"), profile="_", word="umb_", control=""),
+    Attempt("principal_token_revoke", fixed(id="0" * 12), profile="_", control=""),
 ]
 
 

@@ -14,6 +14,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.result import Ok
 
 from gateways.rest.openapi import document
 from tests.e2e.processes import ServiceProcess
@@ -27,6 +28,7 @@ pytestmark = [
 DOCUMENT = msgspec.json.decode(msgspec.json.encode(document()))
 OPERATIONS: dict[str, Any] = {}
 for _found in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations():
+    assert isinstance(_found, Ok)
     OPERATIONS[_found.ok().definition.raw["operationId"]] = _found.ok()
 MODES = [
     pytest.param(name, mode, id=f"{name}-{mode.value}")
@@ -35,7 +37,7 @@ MODES = [
     if mode is GenerationMode.POSITIVE or asked.body or asked.query
 ]
 load_all_checks()
-CHECKED = CHECKS.get_by_names(
+CHECKED: Any = CHECKS.get_by_names(
     [
         "not_a_server_error",
         "status_code_conformance",
@@ -85,7 +87,7 @@ def test_the_service_does_what_the_document_says(
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def ask(case: schemathesis.Case) -> None:
+    def ask(case: schemathesis.Case[Any]) -> None:
         case.call_and_validate(base_url=service.http, headers={"Authorization": f"Bearer {token}"}, checks=CHECKED)
 
     ask()

@@ -55,6 +55,7 @@ from domain.events import (
     PassCompleted,
     ProfileCreated,
     RecallServed,
+    ReflectionDrafted,
     ReflectionRecorded,
     RefusalRecorded,
     Served,
@@ -62,6 +63,7 @@ from domain.events import (
     SummaryRewritten,
     TaskCleared,
     TaskSet,
+    Thought,
     Usage,
     UsageRecorded,
 )
@@ -318,6 +320,39 @@ _EVENTS: tuple[Event, ...] = (
     MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), cosine=0.86),
     PassCompleted(name="consolidation", day="2026-01-01", counts={"decayed": 2, "merged": 1}, scheduled=False),
     PassCompleted(name="reflection", day="2026-01-02"),
+    ReflectionDrafted(
+        draft=_ADDRESS,
+        day="2026-01-02",
+        pipeline="reflection-1",
+        model="qwen3",
+        lines=4,
+        notes=1,
+        contact="ana",
+        thoughts=(
+            Thought(
+                topic="trip",
+                text="Ana goes to Oslo.",
+                sources=(_MESSAGE,),
+                drawn_from=(_OTHER,),
+                session="s 1",
+                stated_at=_AT,
+                expires_at=_LATER,
+            ),
+            Thought(topic="open", text="Which train?", sources=(_MESSAGE,)),
+        ),
+    ),
+    ReflectionDrafted(draft=_ADDRESS, day="2026-01-03", pipeline="reflection-1", model="m", lines=0, notes=1),
+    ReflectionRecorded(
+        reflection=_ADDRESS,
+        topic="trip",
+        day="2026-01-02",
+        text="Ana goes to Oslo.",
+        learnings=(Learning(text="Ana goes to Oslo.", memory=_ONE, outcome="remembered", drawn_from=(_OTHER,)),),
+        request_id=_ADDRESS,
+        contact="ana",
+        sources=(_MESSAGE,),
+        model="qwen3",
+    ),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

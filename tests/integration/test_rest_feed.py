@@ -90,7 +90,7 @@ async def some(found: AsyncIterator[Event], wanted: int) -> list[Event]:
 
 async def remember(rest: RestService, profile: str, *texts: str, contact: str = "") -> None:
     """State memories, one after the other."""
-    with rest.client() as client:
+    with rest.speaking() as client:
         for text in texts:
             body: dict[str, Any] = {"content": text, "contact": contact}
             sent = await asyncio.to_thread(client.post, f"/v1/profiles/{profile}/memories", json=body)
@@ -211,7 +211,7 @@ async def test_what_is_wrong_is_said_before_a_stream_begins(
     rest: RestService, profile: str, params: dict[str, str], status: int
 ) -> None:
     """A stream that cannot be is a problem with a status, as any other request."""
-    with rest.client(Accept="text/event-stream") as client:
+    with rest.speaking(Accept="text/event-stream") as client:
         response = await asyncio.to_thread(client.get, f"/v1/profiles/{profile}/feed", params=params)
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
@@ -223,7 +223,7 @@ async def test_places_are_counted_over_every_surface(rest: RestService, profile:
     name = f"greedy-{profile}"
     rest.principal(name, Grant("*", "read"))
     places._taken[name] = places._most
-    with rest.client(name) as client, rest.client() as other:
+    with rest.speaking(name) as client, rest.speaking() as other:
         refused = await asyncio.to_thread(client.get, f"/v1/profiles/{profile}/feed")
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
         assert refused.headers["retry-after"]

@@ -8,6 +8,7 @@ import umbriel
 
 EXPORTS = [
     "AlreadyRunningError",
+    "BuildingError",
     "ChannelHit",
     "ConflictError",
     "ContactInfo",
@@ -92,6 +93,7 @@ VERBS = [
     "settings",
     "retry",
     "consolidate",
+    "reflect_day",
     "principal_add",
     "principal_list",
     "principal_revoke",

@@ -122,6 +122,9 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: who asked, and as what: ``person`` or ``agent``
+    principal: str = ""
+    principal_type: str = ""
 
 
 class RebuildRequest(Request, frozen=True):
