@@ -79,10 +79,10 @@ class Feeds:
                         check_unchanged(speaker.principal, self._access.principal(speaker.token))
             except UmbrielError as error:
                 # The client comes back after the last position that it was given, and is told then what is wrong.
-                yield b"event: error\ndata: " + msgspec.json.encode(problem_of(error)) + b"\n\n"
+                yield b"event: problem\ndata: " + msgspec.json.encode(problem_of(error)) + b"\n\n"
             except Exception as error:  # noqa: BLE001 -- the stream has begun: this is all that can be said
                 _log.exception("feed_failed", profile=profile)
-                yield b"event: error\ndata: " + msgspec.json.encode(problem_of(error, _VERB)) + b"\n\n"
+                yield b"event: problem\ndata: " + msgspec.json.encode(problem_of(error, _VERB)) + b"\n\n"
 
 
 def _shown(page: Any) -> bytes:

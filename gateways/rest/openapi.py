@@ -176,7 +176,9 @@ def _headers(way: Route) -> list[Schema]:
     if way.method != "GET" and "expected" in fields:
         said.append(("If-Match", "The version as ETag gave it; another newest one is a 412."))
     if way.verb == "feed":
-        said.append(("Last-Event-ID", "The position to go on after, as the last event of a stream gave it."))
+        said.append(
+            ("Last-Event-ID", "The position to go on after, as the last event of a stream gave it; before `after`.")
+        )
     return [
         {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": text}
         for name, text in said

@@ -44,6 +44,9 @@ async def read(request: AnyRequest, route: Route) -> bytes:
     given |= _headers(request, route)
     if route.method in {"GET", "DELETE"}:
         given = _joined(_query(request, route), given)
+        if route.verb == "feed" and (last := request.headers.get("last-event-id")):
+            # A stream that comes back has the query that it began with, and is further by now.
+            given["after"] = last
         return msgspec.json.encode(given)
     if request.scope["query_string"]:
         raise InvalidInputError(
@@ -82,7 +85,7 @@ async def _body(request: AnyRequest, route: Route) -> bytes:
 
 
 def _headers(request: AnyRequest, route: Route) -> Fields:
-    """Return the fields that have a header of their own: Idempotency-Key, If-Match, and where a feed goes on."""
+    """Return the fields of a write that have a header of their own: Idempotency-Key and If-Match."""
     given: Fields = {}
     fields = VERBS[route.verb].request.__struct_fields__
     for header, field in (("idempotency-key", "request_id"), ("if-match", "expected")):
@@ -94,8 +97,6 @@ def _headers(request: AnyRequest, route: Route) -> Fields:
                 f"{route.verb} takes no {header.title()}", expected="no such header", found=repr(value[:80])
             )
         given[field] = value if header != "if-match" else _typed(_tag(value), kinds_of(route.verb)[field])
-    if route.verb == "feed" and (last := request.headers.get("last-event-id")):
-        given["after"] = last
     return given
 
 

@@ -64,12 +64,16 @@ async def events(response: httpx2.Response) -> AsyncIterator[Event]:
 
 
 @asynccontextmanager
-async def stream(rest: RestService, profile: str, token: str, **headers: str) -> AsyncIterator[AsyncIterator[Event]]:
-    """A stream of the profile's memories."""
-    said = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **headers}
+async def stream(
+    rest: RestService, profile: str, token: str, last: str = "", **query: str
+) -> AsyncIterator[AsyncIterator[Event]]:
+    """A stream of the profile's memories, one that comes back with the last id that it was given."""
+    said = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+    if last:
+        said["Last-Event-ID"] = last
     async with (
         httpx2.AsyncClient(base_url=rest.web.url, headers=said, timeout=30, verify=NO_TLS) as client,
-        client.stream("GET", f"/v1/profiles/{profile}/feed", params={"kinds": "memory"}) as response,
+        client.stream("GET", f"/v1/profiles/{profile}/feed", params={"kinds": "memory", **query}) as response,
     ):
         assert response.status_code == 200, await response.aread()
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -122,14 +126,15 @@ async def test_a_stream_goes_on_where_it_stopped(rest: RestService, profile: str
     await remember(rest, profile, "one", "two")
     token = rest.token()
     async with stream(rest, profile, token) as found:
-        assert [one.text for one in await some(found, 2)] == ["one", "two"]
+        shown = await some(found, 2)
+        assert [one.text for one in shown] == ["one", "two"]
         await until(lambda: waiting(rest, profile))
         await remember(rest, profile, "three")
         (third,) = await some(found, 1)
     assert (third.text, third.event) == ("three", "memory.remembered")
     assert third.id == msgspec.json.decode(third.data)["position"]
     await remember(rest, profile, "four", "five")
-    async with stream(rest, profile, token, **{"Last-Event-ID": third.id}) as found:
+    async with stream(rest, profile, token, last=third.id, after=shown[0].id) as found:
         assert [one.text for one in await some(found, 2)] == ["four", "five"]
 
 
@@ -179,7 +184,7 @@ async def test_a_stream_ends_with_what_let_it_in(rest: RestService, profile: str
         await remember(rest, profile, "secret by now")
         async with asyncio.timeout(10):
             rest_of_it = [one async for one in found]
-    assert [one.event for one in rest_of_it if one.data] == ["error"]
+    assert [one.event for one in rest_of_it if one.data] == ["problem"]
     assert "secret by now" not in repr(rest_of_it)
 
 

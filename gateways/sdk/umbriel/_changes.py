@@ -63,7 +63,9 @@ class ChangeVerbs:
             request_id=request_id or _new_request_id(),
             expected=expected,
         )
-        return await self._transport.call(self._profile, "correct", request, wire.TouchedReply, timeout=timeout)
+        return await self._transport.call(
+            self._profile, "correct", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def forget(
         self,
@@ -95,7 +97,9 @@ class ChangeVerbs:
             request_id=request_id or _new_request_id(),
             expected=expected,
         )
-        return await self._transport.call(self._profile, "forget", request, wire.TouchedReply, timeout=timeout)
+        return await self._transport.call(
+            self._profile, "forget", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def expire(
         self,
