@@ -13,6 +13,7 @@ __all__ = [
     "AccessSettings",
     "AnalysisLimits",
     "AnswerLimits",
+    "BackupSettings",
     "ConsolidationPreferences",
     "DataFlow",
     "DecayPreferences",
@@ -28,6 +29,7 @@ __all__ = [
     "ReflectionLimits",
     "ReflectionPreferences",
     "RetentionPreferences",
+    "SealingLimits",
     "Settings",
     "TaskPreferences",
     "ThinkingRoom",
@@ -227,6 +229,22 @@ class PastLimits(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 8
 
 
+class SealingLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When what was written is sealed: so many messages at most, and so many seconds after the first of them."""
+
+    messages: int = 1_000
+    seconds: float = 60.0
+
+
+class BackupSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where backups go by themselves (an empty ``directory``: none do), how often, and how many are kept."""
+
+    directory: str = ""
+    #: hours from one to the next
+    every: Annotated[float, msgspec.Meta(gt=0.0, le=8_760.0)] = 24.0
+    keep: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 7
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -259,6 +277,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
     past: PastLimits = PastLimits()
+    sealing: SealingLimits = SealingLimits()
+    backup: BackupSettings = BackupSettings()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
 

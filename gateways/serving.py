@@ -19,6 +19,7 @@ from gateways.bootstrap import LOOPBACK, Runtime, running
 from gateways.jetstream.tls import Tls
 from gateways.providing import provider_set
 from gateways.rest import Rest
+from gateways.server_settings import load_settings
 from gateways.web import Web, over_http, web_address
 
 __all__ = ["serve"]
@@ -48,7 +49,7 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    settings = settings or Settings()
+    settings = await asyncio.to_thread(load_settings, data, settings)
     async with AsyncExitStack() as stack:
         providers = await asyncio.to_thread(provider_set, data, settings)
         stack.push_async_callback(providers.close)
@@ -103,7 +104,7 @@ def _is_idle(runtime: Runtime, web: Web | None, settings: Settings) -> bool:
     edges: list[Api | Rest] = [runtime.api, *([web.rest] if web else [])]
     core, quiet = runtime.service.core, time.monotonic() - max(edge.last_request for edge in edges)
     settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
-    settled = settled and (core.daily is None or core.daily.idle)
+    settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (any(edge.active for edge in edges) or working) and quiet > settings.idle_seconds
 

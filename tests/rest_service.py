@@ -34,6 +34,10 @@ _SECONDS = 60.0
 #: What a client of plain HTTP verifies with; the default reads every authority there is, for each client.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
+_PERSON = Principal("local", "person", (Grant("*", "admin"),))
+#: Events that a write makes.
+_WRITTEN = ["message", "conversation", "memory", "profile", "reflection", "goal"]
+
 
 def plain_client(url: str, **headers: str) -> httpx2.Client:
     """Return a client of plain HTTP."""
@@ -159,6 +163,16 @@ class RestService:
     def nobody(self) -> httpx2.Client:
         """Return an HTTP client without a token."""
         return plain_client(self.web.url)
+
+    def end(self, profile: str) -> str:
+        """Return the position of the log's end."""
+        return str(self.ask("feed", profile, b'{"after": "new"}', _PERSON)["position"])
+
+    def written(self, profile: str, after: str) -> list[Any]:
+        """Return what somebody wrote into a profile after a position."""
+        asked = {"after": after, "limit": 1000, "kinds": _WRITTEN}
+        events: list[Any] = self.ask("feed", profile, msgspec.json.encode(asked), _PERSON)["events"]
+        return events
 
     def ask(self, verb: str, profile: str, body: bytes, principal: Principal) -> Any:
         """Ask the service as NATS does, and return the reply as JSON."""

@@ -24,7 +24,8 @@ _WRITTEN = frozenset({"remembered", "superseded"})
 def answered(route: Route, profile: str, reply: msgspec.Struct) -> Response[Any]:
     """Return the response of a verb's reply; a memory that was written is 201 and says where it is."""
     headers = dict(HEADERS)
-    if position := getattr(reply, "position", ""):
+    position = getattr(reply, "position", "")
+    if isinstance(position, str) and position:
         headers[POSITION] = position
     if tag := tag_of(reply):
         headers[ETAG] = f'"{tag}"'

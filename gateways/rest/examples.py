@@ -8,8 +8,13 @@ import msgspec
 
 from umbriel import admin, contexts, conversations, copies, goals, grants, notes, sessions, state, tokens, turns
 from umbriel import types as wire
+from umbriel.auditing import AuditRequest
+from umbriel.backups import BackupRequest
+from umbriel.diffs import DiffRequest
+from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
 from umbriel.upkeep import ConsolidateRequest
+from umbriel.verifying import VerifyRequest
 
 __all__ = ["EXAMPLES", "EXAMPLE_MEMORY", "Example"]
 
@@ -119,6 +124,14 @@ EXAMPLES: dict[str, Example] = {
         wire.FeedRequest(kinds=["memory"], limit=100, wait=10.0),
     ),
     "status": Example("Positions, lag, what waits and what failed", wire.StatusRequest()),
+    "diff": Example(
+        "What was learnt, changed and lost between two points",
+        DiffRequest(start="2026-04-01T00:00:00Z", end="2026-05-01T00:00:00Z"),
+    ),
+    "audit": Example("Who did what, newest first", AuditRequest(principal="shop-bot", limit=20)),
+    "proof": Example("Prove that something was in the log", ProofRequest(id=EXAMPLE_MEMORY)),
+    "verify": Example("Verify the whole log", VerifyRequest(action="status")),
+    "backup": Example("Make a backup, or see how the last one stands", BackupRequest(action="status")),
     "profiles": Example("List the profiles that the grants reach"),
     "rebuild": Example("Build views anew from the log", state.RebuildRequest(action="status")),
     "link_contact": Example(

@@ -105,7 +105,7 @@ def _operation(way: Route, schemas: dict[str, Schema]) -> Schema:
         "summary": example.summary,
         "description": schemas[verb.request.__name__].get("description", ""),
         "parameters": [*_path(way, schemas, shown), *_headers(way)],
-        "responses": {**_replies(way), **_refusals(way)},
+        "responses": {**_replies(way, schemas), **_refusals(way)},
     }
     if way.method in {"GET", "DELETE"}:
         operation["parameters"] += _query(way, schemas, shown)
@@ -185,10 +185,10 @@ def _headers(way: Route) -> list[Schema]:
     ]
 
 
-def _replies(way: Route) -> dict[str, Schema]:
+def _replies(way: Route, schemas: dict[str, Schema]) -> dict[str, Schema]:
     reply = VERBS[way.verb].reply
     headers = {}
-    if "position" in reply.__struct_fields__:
+    if properties(reply, schemas).get("position", {}).get("type") == "string":
         headers[POSITION] = {"$ref": "#/components/headers/Position"}
     if reply in _TAGGED:
         headers[ETAG] = {"$ref": "#/components/headers/Version"}

@@ -63,9 +63,9 @@ def _as_of_2020(schema: Any) -> Any:
     return schema
 
 
-def properties(request: type[msgspec.Struct], schemas: dict[str, Schema]) -> dict[str, Schema]:
-    """Return the schemas of a request's fields."""
-    found: dict[str, Schema] = schemas[request.__name__]["properties"]
+def properties(of: type[msgspec.Struct], schemas: dict[str, Schema]) -> dict[str, Schema]:
+    """Return the schemas of the fields of a request or a reply."""
+    found: dict[str, Schema] = schemas[of.__name__]["properties"]
     return found
 
 

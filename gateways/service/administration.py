@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import structlog
 
 from domain.errors import InvalidInputError
+from domain.events.principal import PrincipalChange
 from domain.grants import Principal, check_grant
 from domain.text import check_name
 from gateways.jetstream.principals import Principals, Stored
@@ -33,12 +34,18 @@ _FAREWELL_SECONDS = 0.5
 _LABEL_CHARS = 256
 
 
+async def _untold(_: Caller, __: Principal, ___: PrincipalChange) -> None:
+    return
+
+
 class Administration:
     """Changes principals; ``apply`` makes the NATS server take a change over and says whether it is ours to tell."""
 
     def __init__(self, principals: Principals, apply: Callable[[], Awaitable[bool]]) -> None:
         self._principals = principals
         self._apply = apply
+        #: told of every change, after it is on disk
+        self.changed: Callable[[Caller, Principal, PrincipalChange], Awaitable[None]] = _untold
         self._lock = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
 
@@ -48,6 +55,7 @@ class Administration:
         async with self._lock:
             stored, secret = self._principals.add(Principal(request.name, request.type, grants), nkey=request.nkey)
             _log.info("principal_added", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "added")
             return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
 
     def list(self) -> PrincipalsReply:
@@ -61,6 +69,7 @@ class Administration:
         async with self._lock:
             stored = self._principals.revoke(request.name)
             _log.info("principal_revoked", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "revoked")
             return PrincipalSecret(principal=_info(stored), applied=await self._apply())
 
     async def rotate(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
@@ -68,6 +77,7 @@ class Administration:
         async with self._lock:
             stored, secret = self._principals.rotate(request.name, nkey=request.nkey)
             _log.info("principal_rotated", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "rotated")
             if caller.principal == request.name:
                 # The server would end the connection that the reply has to go through.
                 task = asyncio.create_task(self._apply_later())
@@ -86,16 +96,19 @@ class Administration:
                 "expires_at is in the past", expected="a time to come", found=expires_at.isoformat()
             )
         async with self._lock:
-            self._principals.speaking(request.name)
+            stored = self._principals.speaking(request.name)
             token, text = self._principals.tokens.add(request.name, now=now, label=request.label, expires_at=expires_at)
-        _log.info("token_made", principal=request.name, token=token.id, by=caller.principal)
+            _log.info("token_made", principal=request.name, token=token.id, by=caller.principal)
+            await self.changed(caller, stored.principal, "token made")
         return PrincipalToken(principal=token.principal, info=_token(token), token=text)
 
     async def revoke_token(self, caller: Caller, request: TokenRevokeRequest) -> PrincipalToken:
         """Take a bearer token away."""
         async with self._lock:
             token = self._principals.tokens.revoke(request.id)
-        _log.info("token_revoked", principal=token.principal, token=token.id, by=caller.principal)
+            _log.info("token_revoked", principal=token.principal, token=token.id, by=caller.principal)
+            if (whose := self._principals.get(token.principal)) is not None:
+                await self.changed(caller, whose, "token revoked")
         return PrincipalToken(principal=token.principal, info=_token(token))
 
     async def _apply_later(self) -> None:

@@ -22,6 +22,7 @@ from domain.settings import Reaches, Settings
 from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
 from gateways.service.analyses import Analyses
+from gateways.service.backups import Backups
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
@@ -33,6 +34,7 @@ from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.redacting import Redacting
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.verifications import Verifications
 from projections.directory import Directory, ProfileCounts
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.types import Visibility
@@ -162,10 +164,16 @@ class Core:
         self.thinking: Thinks | None = None
         #: what is done once a day, None where nothing is
         self.daily: Daily | None = None
+        #: what makes backups, None where nothing does
+        self.backups: Backups | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
         #: thinks about a day of a profile when somebody asks for it
         self.reflect_day: Callable[[str, ReflectDayRequest], Awaitable[ReflectDayReply]] | None = None
+        #: looks at the whole log when somebody asks for it
+        self.verifications: Verifications | None = None
+        #: seals what is not sealed yet
+        self.seal: Callable[[], Awaitable[None]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

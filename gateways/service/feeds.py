@@ -50,7 +50,7 @@ from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch
 from gateways.service.positions import Positions
 from gateways.service.redacting import FORGETTING_TOPICS, Redacting, Shown, redacted_item
 
-__all__ = ["QUIET", "Feeds"]
+__all__ = ["QUIET", "Feeds", "about_of"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
@@ -158,7 +158,7 @@ class Feeds:
             data=event.without_blob(),
         )
         quotes = quoted(event, envelope.position)
-        return Item(envelope.position, event.category(), _about(event), msgspec.json.encode(shown), quotes)
+        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown), quotes)
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None
@@ -284,7 +284,8 @@ def _takes_out(entry: Entry) -> bool:
     return ends_keys or entry.topic in FORGETTING_TOPICS
 
 
-def _about(event: Event) -> About | None:
+def about_of(event: Event) -> About | None:
+    """Return what tells whose an event is, None where it is the whole profile's."""
     match event:
         case ContactSet():
             return About("said", event.contact)

@@ -11,11 +11,15 @@ import shutil
 import time
 from pathlib import Path
 
+import msgspec
+
 from domain.envelope import Envelope
 from domain.errors import DamagedError, UmbrielError
 from domain.events import EmbeddingComputed, MemoryRemembered, MemoryRestored, MessageRecorded
+from domain.redacting import Forgotten, redacted
 from gateways.service.events import EventReader
 from gateways.service.profiles import OpenProfile
+from gateways.service.redacting import FORGETTING_TOPICS
 from projections.building import Building
 from projections.generations import PAST, VIEWS, Plan, ViewSet
 
@@ -24,8 +28,6 @@ __all__ = ["Abandoned", "PastJob", "build"]
 #: events read and applied at once
 _BATCH = 2_000
 _GENERATION = "g000001"
-#: What takes content out wherever it is, from after the point as well.
-_ENDINGS = frozenset({"memory.forgotten", "message.forgotten", "conversation.deleted"})
 _VECTORS = "embedding.computed"
 
 
@@ -53,7 +55,7 @@ class PastJob:
 
 
 async def build(
-    events: EventReader, opened: OpenProfile, job: PastJob, forgotten: frozenset[str], patience: float
+    events: EventReader, opened: OpenProfile, job: PastJob, forgotten: Forgotten, patience: float
 ) -> ViewSet:
     """Return the views as they were at the job's position, open; a directory that is not to be kept is removed."""
     root = opened.root / PAST / f"{job.position}-{time.monotonic_ns()}"
@@ -67,7 +69,7 @@ async def build(
 
 class _Making:
     def __init__(
-        self, events: EventReader, opened: OpenProfile, job: PastJob, forgotten: frozenset[str], patience: float
+        self, events: EventReader, opened: OpenProfile, job: PastJob, forgotten: Forgotten, patience: float
     ) -> None:
         self._events, self._opened, self._job = events, opened, job
         self._forgotten, self._patience = forgotten, patience
@@ -110,24 +112,25 @@ class _Making:
             for reason in part.poison.values():
                 raise DamagedError("an event of the log cannot be read", expected="a readable event", found=reason)
             before = [one for one in part.envelopes if one.position <= self._job.position]
-            kept = [one for one in before if not self._is_gone(one)]
+            kept = [left for one in before if (left := self._left_of(one)) is not None]
             await asyncio.to_thread(building.apply, kept)
             self._job.done += len(before)
             if part.position == after:
                 return
             after = part.position
 
-    def _is_gone(self, envelope: Envelope) -> bool:
+    def _left_of(self, envelope: Envelope) -> Envelope | None:
+        """Return an event without the words that are forgotten, None where it is what was forgotten."""
         match envelope.data:
             case MessageRecorded(message=id_) | MemoryRemembered(memory=id_) | MemoryRestored(memory=id_):
-                return id_ in self._forgotten
-            case _:
-                return False
+                return None if self._forgotten.hits((id_,)) else envelope
+        found = redacted(envelope.data, envelope.position, self._forgotten)
+        return envelope if found is None else msgspec.structs.replace(envelope, data=found.event)
 
     async def _take_out(self, building: Building, end: int) -> None:
         """Apply what ended content after the point, and the vectors that were still to come."""
         waiting = await asyncio.to_thread(_waiting, building)
-        topics, after = _ENDINGS | ({_VECTORS} if waiting else set()), self._job.position
+        topics, after = FORGETTING_TOPICS | ({_VECTORS} if waiting else set()), self._job.position
         while after < end:
             self._job.check_wanted(self._patience)
             entries = await self._events.log.read(after, _BATCH, self._job.profile)

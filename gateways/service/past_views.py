@@ -17,6 +17,7 @@ from pathlib import Path
 import structlog
 
 from domain.errors import BuildingError, UmbrielError, UnavailableError
+from domain.redacting import Forgotten
 from domain.settings import PastLimits
 from gateways.service.events import EventReader
 from gateways.service.past_building import Abandoned, PastJob, build
@@ -119,13 +120,13 @@ class PastViews:
     async def _make(self, key: _Key, job: PastJob) -> None:
         try:
             async with self._turn:
-                forgotten = await self._forgotten(key)
+                forgotten = await self._forgotten(job.profile)
                 job.begun = True
                 opened = await self._profiles.detached(job.profile)
                 opened.views = await build(self._events, opened, job, forgotten, self._limits.patience_seconds)
             kept = await asyncio.to_thread(_Kept, opened)
             # What was being forgotten when this began may have been written to it first.
-            unchanged = forgotten == await self._forgotten(key)
+            unchanged = forgotten is await self._forgotten(job.profile)
             if job.dropped or not unchanged:
                 await self._discard(opened)
             else:
@@ -144,11 +145,10 @@ class PastViews:
                 del self._jobs[key]
             job.ended.set()
 
-    async def _forgotten(self, key: _Key) -> frozenset[str]:
-        """Return what there was at a point and is forgotten by now."""
-        profile, position = key
+    async def _forgotten(self, profile: str) -> Forgotten:
+        """Return what is forgotten by now; the same object as long as nothing more is."""
         async with self._profiles.use(profile) as opened:
-            return await asyncio.to_thread(opened.views.ledger.forgotten_of, position)
+            return await asyncio.to_thread(opened.views.ledger.forgotten)
 
     # -- letting go -----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from gateways.service.validate import check_time
 from projections.ledger import AsOf, Ledger
 from umbriel.types import Visibility
 
-__all__ = ["check_point", "point_in", "reach_point", "reading", "reading_then"]
+__all__ = ["Point", "check_point", "point_in", "reach_point", "reading", "reading_then"]
 
 T = TypeVar("T")
 #: A position, or a time of recording.

@@ -26,10 +26,6 @@ SELECT (SELECT max(position) FROM clock WHERE at <= ?1 AND at > (SELECT max(at) 
     (SELECT max(position) FROM clock WHERE position < coalesce((SELECT min(position) FROM clock
         WHERE at > ?1 AND at < (SELECT min(at) FROM clock WHERE at > ?1) + ?2), 0x7fffffffffffffff))
 """
-_FORGOTTEN = """
-SELECT id FROM memories WHERE status = 'forgotten' AND position <= ?1
-UNION ALL SELECT id FROM messages WHERE forgotten = 1 AND position <= ?1
-"""
 _THEN = """
 SELECT m.id, m.address, m.version, m.kind, m.fact_type, m.scope, m.key, m.folded_key, m.text, m.queries, m.session,
     m.source, m.confidence, m.author, m.author_type, m.sources, m.metadata, m.occurred_at, m.valid_from, m.valid_to,
@@ -78,11 +74,6 @@ class PastQueries:
                 return None if last is None else AsOf(max(last, before or 0), point)
             clock = clock_of(db, point)
             return None if clock is None else AsOf(point, clock)
-
-    def forgotten_of(self, position: int) -> frozenset[str]:
-        """Return the memories and messages up to a position that are forgotten by now."""
-        with self._store.read() as db:
-            return frozenset(row[0] for row in db.execute(_FORGOTTEN, (position,)))
 
     def session_names(self, contacts: Sequence[str]) -> list[str]:
         """Return the sessions that belong to one of these contacts, as written."""

@@ -12,6 +12,7 @@ from domain.envelope import Envelope
 from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
+from projections.ledger.changes import ChangeQueries
 from projections.ledger.contacts import ContactQueries
 from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
@@ -42,6 +43,7 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 class Ledger(
     MemoryQueries,
     PastQueries,
+    ChangeQueries,
     RecallQueries,
     ScopeQueries,
     TimeQueries,

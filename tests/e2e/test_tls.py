@@ -154,7 +154,7 @@ def own_server(tmp_path: Path) -> Iterator[tuple[str, Path, str]]:
     text = text.replace("127.0.0.1:4222", f"127.0.0.1:{port}").replace('"nats-store"', f'"{tmp_path / "store"}"')
     config.write_text(text)
     process = subprocess.Popen([str(find_binary()), "-c", str(config)], env={**os.environ}, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

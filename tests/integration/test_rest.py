@@ -114,7 +114,7 @@ def test_what_is_refused_is_refused_alike(
 ) -> None:
     """The code, the message, what was expected and found are those of NATS; it is counted, and nothing is written."""
     remember(client, profile, "here is a profile")
-    before = rest.on_loop(rest.runtime.service.core.events.log.last_position())
+    before = rest.end(profile)
     counted = rest.runtime.service.refusals.invalid.total()
     with pytest.raises(UmbrielError) as refused:
         rest.ask(verb, profile, msgspec.json.encode(body), AGENT)
@@ -128,7 +128,7 @@ def test_what_is_refused_is_refused_alike(
         error.found,
         error.retryable,
     )
-    assert rest.on_loop(rest.runtime.service.core.events.log.last_position()) == before
+    assert rest.written(profile, before) == []
     recorded = rest.runtime.service.refusals.invalid.total() - counted
     assert recorded == (2 if said.code == "invalid" else 0)
 
@@ -236,7 +236,7 @@ def test_only_the_version_that_was_read_is_changed(
     new = remember(client, profile, "Mara lives in Braga", key="city").headers["etag"]
     path = f"/v1/profiles/{profile}/memories/{bare(new)}"
     assert client.get(path).headers["etag"] == new != old
-    before = rest.on_loop(rest.runtime.service.core.events.log.last_position())
+    before = rest.end(profile)
     said = problem(client.post(f"{path}/{verb}", json=body, headers={"If-Match": old}))
     assert (said.status, said.code, said.expected, said.found) == (412, "conflict", bare(old), bare(new))
     preview = client.post(f"{path}/{verb}", json={**body, "preview": True}, headers={"If-Match": old})
@@ -244,7 +244,7 @@ def test_only_the_version_that_was_read_is_changed(
     over_nats = msgspec.json.encode({"id": bare(new), "expected": bare(old), **body})
     with pytest.raises(Exception, match="another newest version"):
         rest.ask(verb, profile, over_nats, AGENT)
-    assert rest.on_loop(rest.runtime.service.core.events.log.last_position()) == before
+    assert rest.written(profile, before) == []
     assert client.post(f"{path}/{verb}", json=body, headers={"If-Match": new}).json()["touched"]
 
 

@@ -15,8 +15,6 @@ from tests.rest_service import RestService, as_http
 
 pytestmark = pytest.mark.timeout(180)
 
-#: Events that a write makes.
-WRITTEN = ["message", "conversation", "memory", "profile", "reflection", "goal"]
 #: One attempt of each verb, and one in a strange profile; what checks is the service's, on which all of the table runs.
 CHOSEN = {(one.verb, one.profile): one for one in reversed(ATTEMPTS)}
 
@@ -42,23 +40,15 @@ def ask(rest: RestService, who: str, verb: str, profile: str, body: dict[str, An
     return ("" if response.is_success else str(response.json()["code"])), response.text
 
 
-def written(rest: RestService, profile: str, after: str = "") -> list[Any]:
-    """What was written into a profile after a position."""
-    body: dict[str, Any] = {"after": after or "new", "limit": 1000, "kinds": WRITTEN}
-    with rest.speaking("local") as person:
-        page = person.get(f"/v1/profiles/{profile}/feed", params=body).json()
-    return page["events"] if after else [page["position"]]
-
-
 @pytest.mark.parametrize("attempt", [pytest.param(one, id=f"{n}-{one.verb}") for n, one in enumerate(CHOSEN.values())])
 def test_no_way_around_a_grant(world: World, rest: RestService, attempt: Attempt) -> None:
     """The attempt is refused, or finds nothing; nothing is written; the same call with the right grant is answered."""
-    (before,) = written(rest, attempt.profile)
+    before = rest.end(attempt.profile)
     code, answer = ask(rest, attempt.who, attempt.verb, attempt.profile, attempt.body(world))
     assert code == attempt.code, answer
     if attempt.word:
         assert attempt.word not in answer
-    assert written(rest, attempt.profile, before) == []
+    assert rest.written(attempt.profile, before) == []
     code, answer = ask(rest, attempt.control, attempt.verb, attempt.profile, (attempt.right or attempt.body)(world))
     assert code == "", answer
     assert attempt.word in answer

@@ -12,11 +12,13 @@ from typing import Any, Literal, Self
 from umbriel import _embedded, _split
 from umbriel import types as wire
 from umbriel._admin import AdminVerbs
+from umbriel._backups import BackupVerbs
 from umbriel._calls import Calls
 from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
+from umbriel._diffs import DiffVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
@@ -26,6 +28,7 @@ from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
+from umbriel._verifying import VerifyVerbs
 from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
@@ -52,10 +55,13 @@ class Umbriel(
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    DiffVerbs,
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
+    BackupVerbs,
     Calls,
+    VerifyVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
