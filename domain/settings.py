@@ -263,6 +263,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     command_threads: int = 8
     #: how long a read waits for its ``at_least`` position
     wait_seconds: float = 10.0
+    #: how long an erasure is waited for; it goes on after that
+    erase_seconds: float = 540.0
     #: seconds between flushes of what is counted: accesses, refusals, what model calls used
     flush_seconds: float = 5.0
     #: seconds without a request after which ``serve --exit-when-idle`` ends

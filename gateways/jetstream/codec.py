@@ -13,7 +13,7 @@ from gateways.jetstream.keys import Key
 from gateways.jetstream.streams import subject_for
 from gateways.jetstream.wire import Append, Entry
 
-__all__ = ["open", "seal"]
+__all__ = ["open", "opens", "seal"]
 
 _NONCE = 12
 
@@ -71,6 +71,15 @@ def open(entry: Entry, key: Key | None) -> Envelope:  # noqa: A001 -- used as co
         key_id=entry.key_id,
         position=entry.position,
     )
+
+
+def opens(entry: Entry, key: Key) -> bool:
+    """Whether an entry's body can be read with a key, whichever key it names."""
+    try:
+        _decrypt(entry, key)
+    except DamagedError:
+        return False
+    return True
 
 
 def _decrypt(entry: Entry, key: Key) -> bytes:

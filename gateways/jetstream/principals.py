@@ -72,6 +72,12 @@ class Principals:
         others = [one.principal for one in self.all() if one.principal not in EMBEDDED]
         return [*EMBEDDED, *(one for one in others if not one.revoked)]
 
+    def granted(self, contact: str) -> tuple[str, ...]:
+        """Return the principals whose grants name a contact, by name."""
+        return tuple(
+            one.principal.name for one in self.all() if any(contact in grant.contacts for grant in one.principal.grants)
+        )
+
     def hashes(self) -> Mapping[str, str]:
         """Return the bcrypt hashes by name."""
         return {name: one.hash for name, one in self._stored.items() if one.hash}

@@ -11,6 +11,8 @@ from umbriel import types as wire
 from umbriel.auditing import AuditRequest
 from umbriel.backups import BackupRequest
 from umbriel.diffs import DiffRequest
+from umbriel.erasure import DeleteProfileRequest, EraseRequest
+from umbriel.keys import KeysRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
 from umbriel.upkeep import ConsolidateRequest
@@ -144,7 +146,13 @@ EXAMPLES: dict[str, Example] = {
     ),
     "retry": Example("Try again what failed", admin.RetryRequest()),
     "consolidate": Example("Decay and merge now", ConsolidateRequest(dry_run=True)),
-    "delete_profile": Example("Delete a profile"),
+    "erase": Example(
+        "Erase a contact, a session or the whole profile, so that not even the log can be read any more",
+        EraseRequest(contact="mara@example.org", preview=True),
+    ),
+    "delete_profile": Example("Delete a profile, as far as its keys", DeleteProfileRequest(preview=True)),
+    "keys": Example("List the keys of a profile", KeysRequest(profile="default")),
+    "rotate_keys": Example("Wrap every key under a new master key"),
     "principal_add": Example(
         "Add a principal; its password is in the reply, this once",
         grants.PrincipalAddRequest(name="shop-bot", grants=[grants.GrantSpec(profile="support", access="write")]),

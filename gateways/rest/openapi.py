@@ -38,6 +38,7 @@ _ERRORS = {
     "404": "Nothing of that name, or nothing that the caller may see.",
     "408": "The body did not arrive in time.",
     "409": "Somebody else wrote first, or a position is one of another log.",
+    "410": "It was erased, and stays so.",
     "412": "The memory has another newest version than If-Match says.",
     "413": "The body is larger than 1 MiB.",
     "415": "The body is not application/json.",

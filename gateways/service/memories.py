@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,6 +19,7 @@ from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
 from gateways.service.finding import aggregate_of, check_memory, check_newest, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
+from gateways.service.members import forget_with_members, members_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
@@ -179,15 +179,11 @@ async def _forget_memory(
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
     check_newest(memory, request.expected, request.request_id)
+    members = await members_of(core, profile, memory)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return _Touched([*standing, *sources], entailed)
-
-    def decide(one: Memory) -> Sequence[str]:
-        check_newest(one, request.expected, request.request_id)
-        return one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id)
-
-    touched, position = await change(core, Memory, aggregate_id, decide)
+        return _Touched([*standing, *members, *sources], entailed)
+    touched, position = await forget_with_members(core, caller, profile, (aggregate_id, members), request)
     gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
     if gone:
         position = max(position, await follow_up(core, profile))

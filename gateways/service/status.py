@@ -21,6 +21,7 @@ from gateways.service.rebuild import rebuild_status
 from projections.directory import ProfileCounts
 from projections.generations import View
 from projections.ledger import ThinkingCounts
+from umbriel.erasure import DeletedProfile
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus, WorkItem
 
 __all__ = ["SERVICE", "profiles", "status"]
@@ -216,11 +217,12 @@ def _is_granted(caller: Caller, profile: str) -> bool:
     return reads is None or bool(reads)
 
 
-async def profiles(core: Core, caller: Caller) -> ProfilesReply:
+async def profiles(core: Core, caller: Caller, *, deleted: bool = False) -> ProfilesReply:
     """Return every profile the caller may read, with what it holds where the grant is for all contacts.
 
-    Closed profiles are not opened for it.
+    Closed profiles are not opened for it. With ``deleted`` those that are no more are named as well.
     """
+    gone = await core.in_thread(core.directory.deleted_profiles) if deleted else []
     records = [one for one in await core.in_thread(core.directory.profiles) if _is_granted(caller, one.name)]
     counts, opened = await _counts(core, caller)
     return ProfilesReply(
@@ -232,5 +234,10 @@ async def profiles(core: Core, caller: Caller) -> ProfilesReply:
                 **msgspec.structs.asdict(counts.get(record.name, ProfileCounts())),
             )
             for record in records
-        ]
+        ],
+        deleted=[
+            DeletedProfile(name=one.name, at=one.at, by=one.actor, lifted=one.lifted)
+            for one in gone
+            if _is_granted(caller, one.name)
+        ],
     )

@@ -186,6 +186,7 @@ def _end(db: sqlite3.Connection, memory: str, status: str, by: str = "") -> None
 def _forget_all(db: sqlite3.Connection, event: MemoryForgotten) -> None:
     for memory in event.memories:
         _forget(db, memory)
+        db.execute("DELETE FROM evicted WHERE memory = ?", (memory,))
     drop_grounds(db, event.memories)
     forget_states(db, event.memories)
 

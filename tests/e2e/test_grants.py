@@ -264,8 +264,14 @@ ADMINISTRATION = [
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
     Attempt("principal_token", fixed(name="local"), profile="_", word="umb_", control=""),
     Attempt("principal_token_revoke", fixed(id="0" * 12), profile="_", control=""),
+    Attempt("keys", fixed(), profile="_", control=""),
+    Attempt("rotate_keys", fixed(), profile="_", control=""),
     Attempt("verify", fixed(), profile="_", control=""),
     Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
+]
+ERASING = [
+    Attempt("erase", fixed(contact="ann")),
+    Attempt("delete_profile", fixed()),
 ]
 
 
@@ -296,6 +302,21 @@ async def test_no_way_around_a_grant(world: World, service: ServiceProcess, atte
     code, answer = await ask(world, attempt.control, attempt.verb, attempt.profile, body)
     assert code == "", answer
     assert attempt.word in answer
+
+
+@pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])
+@pytest.mark.parametrize("attempt", ERASING, ids=lambda attempt: attempt.verb)
+async def test_no_agent_erases(world: World, service: ServiceProcess, who: str, attempt: Attempt) -> None:
+    """Nobody but a person who administers the profile erases, previews that or lifts it; a person does."""
+    body = attempt.body(world)
+    for changes in ({}, {"preview": True}, {"lift": True}):
+        code, answer = await ask(world, who, attempt.verb, PROFILE, {**body, **changes})
+        assert code == "refused", answer
+        assert "messages" not in answer
+    async with await service.client(profile=PROFILE, principal="local") as person:
+        shown = await person.erase(contact="bob", preview=True)
+        assert shown.preview
+        assert shown.memories > 0
 
 
 @pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])

@@ -7,6 +7,7 @@ from typing import Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.backups import BackupsStatus
+from umbriel.erasure import DeletedProfile
 from umbriel.upkeep import PassStatus
 
 __all__ = [
@@ -39,6 +40,7 @@ class ProfilesReply(Reply, frozen=True):
     """Profiles the caller holds a grant for."""
 
     profiles: list[ProfileInfo]
+    deleted: list[DeletedProfile] = []
 
 
 class StatusRequest(Request, frozen=True):

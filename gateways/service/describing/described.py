@@ -50,6 +50,11 @@ class Answered:
             while len(self._answers) > _ANSWERS_KEPT:
                 self._answers.popitem(last=False)
 
+    def forget(self, profile: str) -> None:
+        """Forget what was answered about a profile."""
+        for asked in [one for one in self._answers if one[1] == profile]:
+            del self._answers[asked]
+
 
 class _Found(msgspec.Struct, frozen=True):
     targets: list[Target]
