@@ -326,6 +326,10 @@ class Memory(CopyState, Kept):
                 return version
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
 
+    def did(self, request_id: str) -> bool:
+        """Whether a command with this request's id was carried out here."""
+        return request_id in self._by_request
+
     def _standing(self) -> Version | None:
         """Return the version that is live, or was until it expired."""
         return next((v for v in reversed(self.versions) if v.status == "live"), None)

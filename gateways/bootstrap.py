@@ -83,6 +83,7 @@ class Runtime(msgspec.Struct, frozen=True):
     service: Service
     api: Api
     tasks: list[asyncio.Task[None]]
+    principals: Principals
 
 
 @asynccontextmanager
@@ -164,7 +165,7 @@ async def running(
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
-        yield Runtime(url, service, api, tasks)
+        yield Runtime(url, service, api, tasks, principals)
 
 
 def _managed(stack: AsyncExitStack, settings: ManagedSettings | None) -> ManagedClient | None:

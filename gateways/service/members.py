@@ -8,7 +8,7 @@ from domain.memory import Memory
 from domain.resting import forget_version
 from gateways.service.aggregates import Loaded, change_many
 from gateways.service.context import Caller, Core
-from gateways.service.finding import aggregate_of
+from gateways.service.finding import aggregate_of, check_newest
 from gateways.service.profiles import OpenProfile
 from umbriel.types import ForgetRequest
 
@@ -30,9 +30,9 @@ async def forget_with_members(
 
     def decide(loaded: Loaded) -> list[str]:
         context = caller.context()
-        gone = loaded.get(Memory, aggregate_id).forget(
-            context, with_sources=request.with_sources, request_id=request.request_id
-        )
+        memory = loaded.get(Memory, aggregate_id)
+        check_newest(memory, request.expected, request.request_id)
+        gone = memory.forget(context, with_sources=request.with_sources, request_id=request.request_id)
         if not gone:
             return []
         also = [one for one in members if forget_version(loaded.get(Memory, aggregate_of(profile, one)), one, context)]

@@ -17,7 +17,7 @@ from domain.text import fold_content
 from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
-from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
+from gateways.service.finding import aggregate_of, check_memory, check_newest, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
 from gateways.service.members import forget_with_members, members_of
 from gateways.service.profiles import OpenProfile
@@ -163,6 +163,8 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
     if "@" in request.id:
         return find_by_id(request.id)
     split_message_id(request.id)
+    if request.expected:
+        raise InvalidInputError("a message has no versions", expected="no expected", found=repr(request.expected[:80]))
     return None
 
 
@@ -176,6 +178,7 @@ async def _forget_memory(
     for source in sources:
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
+    check_newest(memory, request.expected, request.request_id)
     members = await members_of(core, profile, memory)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]

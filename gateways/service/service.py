@@ -20,6 +20,7 @@ from gateways.service.describing import Answered, ById, or_described
 from gateways.service.diffing import diff
 from gateways.service.erasing import ERASING
 from gateways.service.feed import feed
+from gateways.service.feed_places import FeedPlaces
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.key_rotation import KeyRotation
@@ -34,7 +35,7 @@ from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, sessions
+from umbriel import contexts, conversations, copies, diffs, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -71,6 +72,7 @@ class Service:
         self.records = SystemRecords(core.events)
         administration.changed = self.records.changed
         self.answered = Answered()
+        self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
@@ -82,6 +84,9 @@ class Service:
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
             self.records.refused(principal.name, verb, profile, error.message)
+            raise
+        except InvalidInputError as error:
+            self.refusals.note_invalid(principal.name, verb if verb in VERBS else "", error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -172,7 +177,8 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    reply = await status(service.core, caller, profile, refused=service.refusals.total)
+    refused, invalid = service.refusals.total, service.refusals.invalid.total()
+    reply = await status(service.core, caller, profile, refused=refused, invalid=invalid)
     return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
 
 
@@ -284,6 +290,14 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+async def _token(service: Service, caller: Caller, _: str, request: tokens.TokenRequest) -> msgspec.Struct:
+    return await service.administration.token(caller, request)
+
+
+async def _token_revoke(service: Service, caller: Caller, _: str, request: tokens.TokenRevokeRequest) -> msgspec.Struct:
+    return await service.administration.revoke_token(caller, request)
+
+
 #: What is answered even when the log was found damaged: it says so.
 _ALWAYS = frozenset({"status", "profiles", "verify"})
 
@@ -364,5 +378,7 @@ VERBS: dict[str, Verb] = {
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
         Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
+        Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

@@ -34,10 +34,10 @@ _LISTED = 20
 _LISTED_IN_ALL = 200
 
 
-async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) -> StatusReply:
+async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0, invalid: int = 0) -> StatusReply:
     """Return one profile's positions and work, or with profile ``_`` the whole service's."""
     if profile == SERVICE:
-        return await _service_status(core, caller, refused)
+        return await _service_status(core, caller, refused, invalid)
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -45,7 +45,7 @@ async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) 
         return await _profile_status(core, opened)
 
 
-async def _service_status(core: Core, caller: Caller, refused: int) -> StatusReply:
+async def _service_status(core: Core, caller: Caller, refused: int, invalid: int) -> StatusReply:
     """Return positions of the log, and what is outstanding in the profiles that the caller reads whole.
 
     What the closed profiles hold is known from when they were closed: nothing is opened for this.
@@ -68,6 +68,7 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         unjudged=sum(one.thinking.unjudged for one in opened.values()),
         unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
+        invalid=invalid if caller.reach.admin else 0,
         passes=await core.in_thread(lambda: pass_status(core, records)),
         usage=usage_of(record for one in opened.values() for record in one.usage),
         backup=await core.backups.status() if core.backups is not None and caller.reach.admin else None,

@@ -118,6 +118,7 @@ class StatusReply(Reply, frozen=True):
     #: the profile's last rebuild, when there was one
     rebuild: RebuildReply | None = None
     refused: int = 0
+    invalid: int = 0
     unread: int = 0
     unjudged: int = 0
     unreadable: int = 0
