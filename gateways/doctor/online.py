@@ -123,7 +123,7 @@ async def _service(data: Path, url: str) -> list[Finding]:
     async def scheduled() -> list[Finding]:
         connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")
         try:
-            return await schedules.look(connection, status.passes)
+            return await schedules.look(connection, status.passes, uptime=status.uptime_seconds)
         finally:
             await connection.close()
 

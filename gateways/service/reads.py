@@ -100,7 +100,7 @@ async def recall(
     if isinstance(found, RecallReply):
         return found
     set_to = found
-    remote = await managed_recall(core, profile, reach, request, set_to)
+    remote = await managed_recall(core, profile, reach, request, query, set_to)
     if isinstance(remote, RecallReply):
         return noted(remote, set_to, _memories_of(remote))
     async with core.profiles.use(profile) as opened:

@@ -265,6 +265,7 @@ ADMINISTRATION = [
     Attempt("keys", fixed(), profile="_", control=""),
     Attempt("rotate_keys", fixed(), profile="_", control=""),
     Attempt("verify", fixed(), profile="_", control=""),
+    Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
 ]
 ERASING = [
     Attempt("erase", fixed(contact="ann")),

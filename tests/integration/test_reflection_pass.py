@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -102,7 +103,9 @@ def at(day: str, hour: int = 12) -> str:
 
 async def say(here: Here, day: str, *lines: str, session: str, contact: str = "", role: str = "user") -> list[str]:
     """Let something be said on a day; returns the ids of the messages."""
-    messages = [{"role": role, "content": line, "at": at(day, 9 + number)} for number, line in enumerate(lines)]
+    messages = [
+        {"role": role, "content": line, "at": at(day, min(9 + number, 23))} for number, line in enumerate(lines)
+    ]
     fields: dict[str, Any] = {"contact": contact} if contact else {}
     reply = await here.call("ingest", messages=messages, session=session, wait=True, **fields)
     return [one.id for one in reply.outcomes]
@@ -443,6 +446,53 @@ async def _draft_only(here: Here, day: str, monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(thinking_back, "_derived", die)
         with pytest.raises(UnavailableError):
             await here.call("reflect_day", day=day)
+
+
+async def test_a_rebuild_asks_no_model(here: Here, day: str, told: Told) -> None:
+    """Overlay, note, task, goal and reflection are the same after a rebuild, for which nothing thinks or embeds."""
+    told.wordings = (Wording(topic="sea", text=f"They talked of the sea {day}.", lines=(0,)),)
+    await say(here, day, *(f"line {number} of {day} is about the harbour" for number in range(40)), session=day)
+    await here.call("set_context", session=day, notes="short answers")
+    await here.call("set_task", session=day, task="book the trip")
+    await here.call("set_goal", text=f"answer within a day {day}")
+    await reflected(here, day)
+
+    async def covered() -> bool:
+        shown = await here.call("context", session=day, budget=400, query="-")
+        return not shown.covering and any(part.kind in {"overlay", "summary"} for part in shown.parts)
+
+    await until(covered)
+
+    async def everything() -> list[Any]:
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("context", {"session": day, "budget": 400, "query": "-"}),
+            ("get_context", {"session": day}),
+            ("get_task", {"session": day}),
+            ("list_goals", {"status": "all"}),
+            ("list_reflections", {"day": day}),
+        ]
+        return [_without_position(await here.call(verb, **fields)) for verb, fields in asked]
+
+    before, core = await everything(), here.runtime.service.core
+    embedder, models = core.embedder, here.models
+    assert isinstance(embedder, CheapEmbedder)
+    await until(_complete(here))
+    counted = (embedder.texts, len(told.asked), models.notes.read.total(), len(models.words.asked))
+    await here.call("rebuild")
+    assert (embedder.texts, len(told.asked), models.notes.read.total(), len(models.words.asked)) == counted
+    assert await everything() == before
+
+
+def _without_position(reply: Any) -> Any:
+    return msgspec.structs.replace(reply, position="")
+
+
+def _complete(here: Here) -> Callable[[], Any]:
+    async def complete() -> bool:
+        status = await here.call("status")
+        return bool(status.pending == status.unread == status.unjudged == 0)
+
+    return complete
 
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_every_topic_is_decided_about() -> None:
     """A new topic is added to one of the lists here before it can be forgotten."""
     silent = {"access.counted", "recall.served", "usage.recorded", "refusal.recorded"}
     silent |= {"extraction.completed", "extraction.failed", "reflection.drafted", "reflection.recorded"}
-    silent |= {"goal.set", "goal.progressed", "goal.closed"}
+    silent |= {"goal.set", "goal.progressed", "goal.closed", "seal.made", "recovery.recorded", "principal.changed"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
     silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}

@@ -109,6 +109,7 @@ VERBS = [
     "principal_list",
     "principal_revoke",
     "principal_rotate",
+    "backup",
     "save_turn",
     "resume_turn",
     "set_context",
