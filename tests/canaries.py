@@ -9,13 +9,17 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from domain.events import (
+    ErasureLifted,
     GoalClosed,
     GoalProgressed,
     GoalSet,
+    KeyDestroyed,
     LogRecovered,
     PassCompleted,
     PrincipalChanged,
     ProfileCreated,
+    ProfileDeleted,
+    ProfileErased,
     SealMade,
     SettingsChanged,
 )
