@@ -9,6 +9,7 @@ a contact is resolved in the ledger when a query is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
@@ -30,6 +31,7 @@ from domain.kinds import agent_scope, contact_scope, conversation_scope
 
 __all__ = [
     "AGENT_TOKEN",
+    "HasScope",
     "IndexChange",
     "IndexItem",
     "Indexing",
@@ -39,6 +41,23 @@ __all__ = [
     "message_text",
     "session_token",
 ]
+
+
+class HasScope(Protocol):
+    """What the key of a memory is chosen by: its event and its row in the ledger have it."""
+
+    @property
+    def source(self) -> str:
+        """The path that wrote it."""
+
+    @property
+    def session(self) -> str:
+        """The session it was drawn from or is of."""
+
+    @property
+    def scope(self) -> str | None:
+        """The contact as written, None for agent-wide."""
+
 
 AGENT_TOKEN = "a"  # noqa: S105 -- a filter token, not a secret
 
@@ -84,7 +103,7 @@ def memory_text(event: MemoryRemembered) -> str:
     return "\n".join((*event.queries, event.text))
 
 
-def memory_key_scope(event: MemoryRemembered) -> str:
+def memory_key_scope(event: HasScope) -> str:
     """Return the key scope of a memory: its conversation if it was extracted, else contact or agent-wide."""
     if event.source in ("turn", "ingest", "pre-compaction", "consolidation") and event.session:
         return conversation_scope(event.session)
@@ -114,11 +133,11 @@ class Indexing:
         """Return what ``envelope`` changes in an index, or None."""
         event, at = envelope.data, envelope.position
         match event:
-            case MessageRecorded():
+            case MessageRecorded(redacted=False):
                 return IndexChange(position=at, add=self._message(envelope.key_id, event))
-            case MemoryRemembered():
+            case MemoryRemembered(redacted=False):
                 return IndexChange(position=at, add=self._memory(envelope.key_id, event))
-            case MemoryRestored():
+            case MemoryRestored() if not event.content.redacted:
                 return IndexChange(position=at, add=self._memory(envelope.key_id, event.content))
             case MemorySuperseded() | MemoryRetracted() | MemoryRejected() | MemoryExpired():
                 return IndexChange(position=at, remove=(event.memory,))

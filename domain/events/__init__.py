@@ -43,7 +43,14 @@ from domain.events.memory import (
     MemorySuperseded,
     MemoryUnpinned,
 )
-from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.profile import (
+    ContactsLinked,
+    ContactsUnlinked,
+    ImportStarted,
+    ProfileCreated,
+    ProfileImported,
+    SettingsChanged,
+)
 from domain.events.reflection import Learning, ReflectionRecorded
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
@@ -70,6 +77,7 @@ __all__ = [
     "GoalClosed",
     "GoalProgressed",
     "GoalSet",
+    "ImportStarted",
     "Judgement",
     "Learning",
     "MemoriesKept",
@@ -96,6 +104,7 @@ __all__ = [
     "OverlayAdded",
     "PassCompleted",
     "ProfileCreated",
+    "ProfileImported",
     "RecallServed",
     "ReflectionRecorded",
     "RefusalRecorded",

@@ -18,7 +18,8 @@ from gateways.cli.conversations import context, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.doctor import doctor
-from gateways.cli.export import export, feed
+from gateways.cli.export import export
+from gateways.cli.feed import feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.ingest import ingest
 from gateways.cli.notes import note, task

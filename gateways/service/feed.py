@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 
 import msgspec
 
@@ -13,20 +12,21 @@ from domain.grants import Reach
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Core
-from gateways.service.feed_cache import BETWEEN, About, Item, View
+from gateways.service.feed_cache import Item, View
 from gateways.service.feeds import QUIET
 from gateways.service.validate import check_limit
-from projections.ledger import Ledger
+from gateways.service.visibility import Owner, linked_contacts, owners_of, passes
 from umbriel.types import FeedRequest
 
 __all__ = ["NEW", "QUIET", "FeedPage", "feed"]
 
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
-_LOUD = frozenset(
+#: Categories that come without being asked for.
+LOUD = frozenset(
     {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal", "upkeep"}
 )
-_CATEGORIES = _LOUD | QUIET
+CATEGORIES = LOUD | QUIET
 #: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.
 _SCAN_SECONDS = 5.0
 
@@ -36,16 +36,6 @@ class FeedPage(msgspec.Struct, frozen=True):
 
     events: list[msgspec.Raw]
     position: str
-
-
-class _Owner(msgspec.Struct, frozen=True):
-    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered.
-
-    A link is about two, who are both ``contacts``.
-    """
-
-    contacts: tuple[str, ...]
-    said: bool = False
 
 
 class _Filter(msgspec.Struct, frozen=True):
@@ -62,11 +52,9 @@ class _Filter(msgspec.Struct, frozen=True):
     def needs_owners(self) -> bool:
         return bool(self.contacts) or self.reach.limited
 
-    def passes(self, owner: _Owner | None) -> bool:
+    def passes(self, owner: Owner | None) -> bool:
         """Whether an event about somebody is wanted and within reach; None is the whole profile."""
-        if owner is None or (self.contacts and self.contacts.isdisjoint(owner.contacts)):
-            return False
-        return all(map(self.reach.hears if owner.said else self.reach.sees, owner.contacts))
+        return passes(self.reach, self.contacts, owner)
 
 
 class _Page:
@@ -119,21 +107,13 @@ async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -
     check_limit(request.limit, core.settings.limits.feed_limit)
     if request.contact:
         check_name(request.contact, field="contact", max_chars=core.settings.limits.contact_chars)
-    unknown = set(request.kinds) - _CATEGORIES
+    unknown = set(request.kinds) - CATEGORIES
     if unknown:
         raise InvalidInputError(
-            "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
+            "unknown event category", expected=", ".join(sorted(CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    contacts = await _linked(core, reach, profile, request.contact) if request.contact else ()
-    return _Filter(profile, frozenset(request.kinds) or _LOUD, frozenset(contacts), reach)
-
-
-async def _linked(core: Core, reach: Reach, profile: str, contact: str) -> Sequence[str]:
-    """Return whose events are asked for: a contact's, and those of all it is linked with and the caller may read."""
-    if not await core.known_profile(profile):
-        return (contact,)
-    async with core.profiles.use(profile) as opened:
-        return await core.in_thread(lambda: opened.views.ledger.linked(contact, within=reach.reads))
+    contacts = await linked_contacts(core, reach, profile, request.contact) if request.contact else ()
+    return _Filter(profile, frozenset(request.kinds) or LOUD, frozenset(contacts), reach)
 
 
 async def _start(core: Core, position: str) -> int:
@@ -181,7 +161,7 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
             items = [item for item in items if item.position <= end]
         chosen = [item for item in items if item.category in wanted.categories]
         if wanted.needs_owners:
-            owners = await _owners(core, wanted.profile, chosen)
+            owners = await owners_of(core, wanted.profile, {one.about for one in chosen})
             chosen = [item for item in chosen if wanted.passes(owners.get(item.about))]
         if not all(map(page.take, chosen)):
             return True
@@ -189,36 +169,3 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
         if time.monotonic() > until:
             return True
         await asyncio.sleep(0)  # others get a turn, however much is there
-
-
-async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, _Owner | None]:
-    """Return whom the events of a page are about, from one look into the ledger.
-
-    A message belongs to the contact its conversation is attached to now.
-    """
-    abouts = {item.about for item in items if item.about is not None}
-    named = [one for one in abouts if one.by in {"said", "remembered", "link"}]
-    rest = list(abouts.difference(named))
-    owners: dict[About | None, _Owner | None] = {
-        one: _Owner(tuple(one.value.split(BETWEEN)), said=one.by == "said") for one in named
-    }
-    if not rest:
-        return owners
-    async with core.profiles.use(profile) as opened:
-        if "ledger" in opened.views.stopped:
-            core.check_running(opened)
-        owners.update(await core.in_thread(lambda: _look_up(opened.views.ledger, rest)))
-    return owners
-
-
-def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, _Owner | None]:
-    memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
-    owners: dict[About | None, _Owner | None] = {}
-    for one in abouts:
-        if one.by == "memory":
-            record = memories.get(one.value)
-            owners[one] = None if record is None else _Owner((record.scope or "",))
-        else:
-            conversation = ledger.conversation(one.value)
-            owners[one] = _Owner(("" if conversation is None else conversation.contact,), said=True)
-    return owners

@@ -20,38 +20,28 @@ import structlog
 from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError, UnavailableError
 from domain.events import (
-    ContactSet,
     ContactsLinked,
     ContactsUnlinked,
-    ConversationDeleted,
-    ConversationEnded,
     Event,
-    ExtractionCompleted,
-    ExtractionFailed,
-    MemoryRemembered,
-    MemoryRestored,
-    MessageForgotten,
-    MessageRecorded,
-    NotesSet,
-    OverlayAdded,
+    ImportStarted,
     ProfileCreated,
-    RecallServed,
+    ProfileImported,
     SettingsChanged,
-    SummaryRewritten,
-    TaskCleared,
-    TaskSet,
 )
-from domain.grants import ALL
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
-from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
+from gateways.service.feed_cache import FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
+from gateways.service.subjects import about_of
 
 __all__ = ["QUIET", "Feeds"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
-_KEEPS_KEYS = frozenset(event.TOPIC for event in (ProfileCreated, ContactsLinked, ContactsUnlinked, SettingsChanged))
+_KEEPS_KEYS = frozenset(
+    event.TOPIC
+    for event in (ProfileCreated, ContactsLinked, ContactsUnlinked, SettingsChanged, ImportStarted, ProfileImported)
+)
 _PAGE = 500
 _RESUME_SECONDS = 0.5
 _log = structlog.get_logger(__name__)
@@ -160,7 +150,7 @@ class Feeds:
             actor_type=envelope.actor.type,
             data=event.without_blob(),
         )
-        return Item(envelope.position, event.category(), _about(event), msgspec.json.encode(shown))
+        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown))
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None
@@ -279,28 +269,3 @@ def _category(entry: Entry) -> str:
 def _ends_keys(entry: Entry) -> bool:
     """Whether an event may mean that keys were destroyed: any of the profile's own but those known not to."""
     return _category(entry) == ProfileCreated.category() and entry.topic not in _KEEPS_KEYS
-
-
-def _about(event: Event) -> About | None:
-    match event:
-        case ContactSet():
-            return About("said", event.contact)
-        case MemoryRemembered():
-            return About("remembered", event.scope or "")
-        case MemoryRestored():
-            return About("remembered", event.content.scope or "")
-        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
-            return About("session", event.session)
-        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared():
-            return About("session", event.session)
-        case RecallServed() if event.session:
-            return About("session", event.session)
-        case RecallServed():
-            # A question without a contact may be about what only they hear who hear everybody.
-            return None if event.contact == ALL else About("said", event.contact)
-        case OverlayAdded() | SummaryRewritten():
-            return About("session", event.session)
-        case ContactsLinked() | ContactsUnlinked():
-            return About("link", f"{event.first}{BETWEEN}{event.second}")
-    memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
-    return About("memory", memory) if memory else None

@@ -16,6 +16,7 @@ from gateways.service.answering import recall_answered
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
+from gateways.service.exporting import export
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
@@ -27,7 +28,7 @@ from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, sessions
+from umbriel import contexts, conversations, copies, exports, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -146,6 +147,10 @@ async def _why(service: Service, caller: Caller, profile: str, request: wire.IdR
 
 async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
     return await feed(service.core, caller.reach, profile, request)
+
+
+async def _export(service: Service, caller: Caller, profile: str, request: exports.ExportRequest) -> msgspec.Struct:
+    return await export(service.core, caller.reach, profile, request)
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
@@ -281,6 +286,8 @@ VERBS: dict[str, Verb] = {
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
+        # What a caller exports is what its feed shows.
+        Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),

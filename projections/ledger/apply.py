@@ -17,9 +17,11 @@ from domain.events import (
     EmbeddingFailed,
     ExtractionCompleted,
     ExtractionFailed,
+    ImportStarted,
     MessageForgotten,
     MessageRecorded,
     PassCompleted,
+    ProfileImported,
     RefusalRecorded,
     SettingsChanged,
     UsageRecorded,
@@ -27,6 +29,7 @@ from domain.events import (
 from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_episodes import Episodic, project_episodic
 from projections.ledger.apply_grounds import project_end
+from projections.ledger.apply_imports import project_import
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_work import project_work
 from projections.ledger.apply_working import Working, project_working
@@ -49,6 +52,8 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             project_end(db, envelope, event)
         case ContactSet():
             _contact_set(db, envelope, event)
+        case ImportStarted() | ProfileImported():
+            project_import(db, envelope, event)
         case ContactsLinked() | ContactsUnlinked() | SettingsChanged():
             _profile_changed(db, envelope, event)
         case EmbeddingFailed() if event.model == indexing.model:
@@ -87,6 +92,7 @@ def _index(db: sqlite3.Connection, envelope: Envelope, change: IndexChange) -> N
     if (item := change.add) is None:
         return
     if item.embedding:
+        db.execute("INSERT OR REPLACE INTO embedded VALUES (?, ?, ?)", (item.id, item.embedding, item.key_scope))
         db.execute("INSERT OR IGNORE INTO embeddings VALUES (?, 'pending', '', ?)", (item.embedding, change.position))
     row = (
         item.id,
@@ -149,6 +155,8 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
             event.utc_offset,
         ),
     )
+    if event.redacted:
+        db.execute("UPDATE messages SET forgotten = 1 WHERE id = ?", (event.message,))
 
 
 def _contact_set(db: sqlite3.Connection, envelope: Envelope, event: ContactSet) -> None:

@@ -65,10 +65,7 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _end(db, envelope, event.memory, "retracted")
         case MemoryRejected():
             _end(db, envelope, event.memory, "rejected")
-            db.execute(
-                "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
-                (event.skeleton, event.memory),
-            )
+            _reject(db, event)
         case MemoryExpired():
             _end(db, envelope, event.memory, "expired")
         case MemoryForgotten():
@@ -77,6 +74,15 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _set_field(db, envelope, event)
     project_copies(db, envelope, event)
     _note(db, envelope, event)
+
+
+def _reject(db: sqlite3.Connection, event: MemoryRejected) -> None:
+    """Keep out what it says, in its scope; what was forgotten since came without its words when it was imported."""
+    if event.skeleton:
+        db.execute(
+            "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
+            (event.skeleton, event.memory),
+        )
 
 
 def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
@@ -160,6 +166,9 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
     note_grounds(db, envelope, event)
     _open_interval(db, envelope, event.memory)
+    if event.redacted:
+        _forget(db, envelope, event.memory)
+        drop_grounds(db, [event.memory])
 
 
 def _reinstate(db: sqlite3.Connection, event: MemoryRemembered) -> None:
@@ -199,6 +208,7 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
     forget_learning(db, memory)
     db.execute("DELETE FROM suppressions WHERE memory = ?", (memory,))
+    db.execute("DELETE FROM embedded WHERE item = ?", (memory,))
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
         " WHERE other = ? OR address = ? AND memory = ?",

@@ -25,6 +25,7 @@ from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
+from projections.ledger.transfers import TransferQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.ledger.working import WorkingQueries
@@ -49,6 +50,7 @@ class Ledger(
     GroundQueries,
     UpkeepQueries,
     WorkingQueries,
+    TransferQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 

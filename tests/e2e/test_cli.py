@@ -115,10 +115,13 @@ def test_feed_and_export_show_the_same_events(cli: Cli, talk: Path, tmp_path: Pa
     assert rest == events[1:]
     target = tmp_path / "events.jsonl"
     assert cli.json("export", "--profile", "feed", "--kind", "message", "--output", str(target))["events"] == 3
-    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    header, *lines, trailer = [json.loads(line) for line in target.read_text().splitlines()]
+    assert (header["data"]["kinds"], trailer["data"]["types"]) == (["message"], {"message.recorded": 3})
     assert lines == [
-        json.loads(line) for line in cli.run("export", "--profile", "feed", "--kind", "message").stdout.splitlines()
+        json.loads(line)
+        for line in cli.run("export", "--profile", "feed", "--kind", "message").stdout.splitlines()[1:-1]
     ]
+    assert json.loads(cli.run("export", "--schema").stdout)["$id"] == "urn:umbriel:export:1"
     for line, event in zip(lines, events, strict=True):
         assert line["specversion"] == "1.0"
         assert line["source"] == "umbriel/feed"

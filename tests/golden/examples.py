@@ -28,6 +28,7 @@ from domain.events import (
     GoalClosed,
     GoalProgressed,
     GoalSet,
+    ImportStarted,
     Judgement,
     Learning,
     MemoriesKept,
@@ -54,6 +55,7 @@ from domain.events import (
     OverlayAdded,
     PassCompleted,
     ProfileCreated,
+    ProfileImported,
     RecallServed,
     ReflectionRecorded,
     RefusalRecorded,
@@ -318,6 +320,12 @@ _EVENTS: tuple[Event, ...] = (
     MemoriesMerged(day="2026-01-01", cluster="c" * 26, memory=_ONE, members=(_OTHER,), cosine=0.86),
     PassCompleted(name="consolidation", day="2026-01-01", counts={"decayed": 2, "merged": 1}, scheduled=False),
     PassCompleted(name="reflection", day="2026-01-02"),
+    MessageRecorded(message=_MESSAGE, session="s 1", role="user", content="", redacted=True),
+    msgspec.structs.replace(_REMEMBERED, text="", folded="", queries=(), metadata={}, key="", redacted=True),
+    ImportStarted(run="f" * 64, source="ana", log="UMBRIEL.x"),
+    ImportStarted(run="f" * 64),
+    ProfileImported(run="f" * 64, counts={"imported": 3, "duplicate": 1}),
+    ProfileImported(run="f" * 64, abandoned=True),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

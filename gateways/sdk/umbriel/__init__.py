@@ -20,6 +20,7 @@ from umbriel._errors import (
     UmbrielError,
     UnavailableError,
 )
+from umbriel._exports import Export
 from umbriel._split import sequence_of
 from umbriel._subscription import Subscription
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
@@ -66,6 +67,7 @@ __all__ = [
     "DeleteSessionReply",
     "EndSessionReply",
     "ErrorReply",
+    "Export",
     "FeedEvent",
     "FeedReply",
     "ForwardingStatus",

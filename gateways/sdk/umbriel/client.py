@@ -16,6 +16,7 @@ from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
+from umbriel._exports import ExportVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
@@ -48,6 +49,7 @@ class Umbriel(
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    ExportVerbs,
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
