@@ -49,6 +49,7 @@ from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
+from gateways.service.importing import held
 from gateways.service.models import Models
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
@@ -267,6 +268,8 @@ def _start_workers(
         stack.push_async_callback(flusher.flush)
         work[flusher.actor.principal] = flusher.run(core.settings.flush_seconds)
     following_up = FollowingWorker(core)
+    for worker in (core.worker, following_up, daily):
+        worker.held = held(core)
     core.reader.listeners.append(following_up.look)
     core.rebuilds.switched.append(following_up.wake)
     for name in names:
@@ -274,6 +277,7 @@ def _start_workers(
     work["forgetting"] = following_up.run()
     if thinking is not None:
         core.thinking = thinking
+        thinking.hold(held(core))
         core.reader.listeners.append(thinking.wake)
         core.rebuilds.switched.append(thinking.look_again)
         for name in names:
@@ -290,7 +294,7 @@ def _start_workers(
 
 
 #: Categories whose events may leave something to embed.
-_EMBEDDED = frozenset({"message", "memory"})
+_EMBEDDED = frozenset({"message", "memory", "profile"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

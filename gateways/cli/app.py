@@ -21,6 +21,7 @@ from gateways.cli.doctor import doctor
 from gateways.cli.export import export
 from gateways.cli.feed import feed
 from gateways.cli.goals import goal, reflect, reflections
+from gateways.cli.importing import import_
 from gateways.cli.ingest import ingest
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
@@ -57,6 +58,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "unpin": unpin,
         "expire": expire,
         "copy": copy,
+        "import": import_,
+        "import": import_,
         "end-session": end_session,
         "delete-session": delete_session,
     },

@@ -43,14 +43,14 @@ _ROLES = ("user", "assistant")
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
     """What is forgotten of all that some events speak of.
 
-    ``items`` are what embeddings hold the vectors of, ``summaries`` the positions of summaries that still stand,
+    ``items`` are what embeddings hold the vectors of, ``summaries`` the positions of those that stand (None: all do),
     ``lost`` sessions with a forgotten message, by contact, and ``deleted`` where a session was deleted last.
     """
 
     messages: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
     items: dict[str, str] = {}
-    summaries: frozenset[int] = frozenset()
+    summaries: frozenset[int] | None = None
     lost: dict[str | None, list[str]] = {}
     deleted: dict[str, int] = {}
 
@@ -105,7 +105,7 @@ def _derived(envelope: Envelope, event: Event, gone: Gone) -> Event:
             return _extraction(event, gone)
         case OverlayAdded() if event.summary and not gone.messages.isdisjoint(event.messages):
             return replace(event, summary="")
-        case SummaryRewritten() if event.summary and envelope.position not in gone.summaries:
+        case SummaryRewritten() if event.summary and _is_lost(envelope, gone):
             return replace(event, summary="")
         case ReflectionRecorded():
             return _reflection(event, gone)
@@ -124,6 +124,10 @@ def _without_words(event: MemoryRemembered) -> MemoryRemembered:
 
 def _touched(event: ContradictionNoted, gone: Gone) -> bool:
     return not gone.memories.isdisjoint((event.memory, event.other)) or not gone.messages.isdisjoint(event.sources)
+
+
+def _is_lost(envelope: Envelope, gone: Gone) -> bool:
+    return gone.summaries is not None and envelope.position not in gone.summaries
 
 
 def _is_deleted(envelope: Envelope, session: str, gone: Gone) -> bool:

@@ -19,6 +19,7 @@ from gateways.service.describing import Answered, ById, or_described
 from gateways.service.exporting import export
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
+from gateways.service.importing import import_lines
 from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
 from gateways.service.rebuild import rebuild
@@ -28,7 +29,7 @@ from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, exports, sessions
+from umbriel import contexts, conversations, copies, exports, imports, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
@@ -151,6 +152,10 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 async def _export(service: Service, caller: Caller, profile: str, request: exports.ExportRequest) -> msgspec.Struct:
     return await export(service.core, caller.reach, profile, request)
+
+
+async def _import(service: Service, caller: Caller, profile: str, request: imports.ImportRequest) -> msgspec.Struct:
+    return await import_lines(service.core, caller, profile, request)
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
@@ -288,6 +293,8 @@ VERBS: dict[str, Verb] = {
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         # What a caller exports is what its feed shows.
         Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
+        # Authors and trust come as the file says.
+        Verb("import", imports.ImportRequest, imports.ImportReply, _import, Needs("admin", person=True)),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),

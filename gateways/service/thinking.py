@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 
 from domain.envelope import Envelope
@@ -31,6 +31,11 @@ class Thinking:
         self.extraction = ExtractionWorker(core, models)
         self.verifier = VerifierWorker(core, models)
         self.covering = CoveringWorker(core, models, self.extraction)
+
+    def hold(self, held: Callable[[str], Awaitable[bool]]) -> None:
+        """Leave profiles alone of which ``held`` says so."""
+        for worker in (self.extraction, self.verifier, self.covering):
+            worker.held = held
 
     def wake(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something happened."""

@@ -18,6 +18,7 @@ from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._exports import ExportVerbs
 from umbriel._goals import GoalVerbs
+from umbriel._imports import ImportVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
@@ -50,6 +51,7 @@ class Umbriel(
     GoalVerbs,
     CopyVerbs,
     ExportVerbs,
+    ImportVerbs,
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
