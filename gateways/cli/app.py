@@ -59,7 +59,6 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "expire": expire,
         "copy": copy,
         "import": import_,
-        "import": import_,
         "end-session": end_session,
         "delete-session": delete_session,
     },

@@ -136,8 +136,8 @@ def _place_embedding(profile: OpenProfile, line: Incoming, event: EmbeddingCompu
     if (event.model, event.dimension) != (indexing.model, indexing.dimension):
         return Placed(line=line, outcome="skipped", reason=f"vectors of {event.model}; they are computed here")
     if not event.vectors or line.subject not in known.embedded:
-        reason = "no vectors; they are computed here" if not event.vectors else "what they are of is not here"
-        return Placed(line=line, outcome="skipped", reason=reason)
+        reason = "what it is of is not here" if event.vectors else "no vectors; they are computed here"
+        return Placed(line=line, outcome="skipped", reason="what it was of is forgotten" if line.redacted else reason)
     if len(event.vectors) != 4 * event.dimension * event.chunks:
         return Placed(line=line, outcome="conflict", reason="vectors of another size than they say")
     embedding, scope = known.embedded[line.subject]

@@ -37,6 +37,7 @@ class Incoming(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     subject: str
     previous: str
+    redacted: bool = False
     envelope: Envelope | None = None
 
 
@@ -66,6 +67,7 @@ async def _read(core: Core, caller: Caller, line: ImportLine) -> Incoming:
         topic=event.type,
         subject=event.subject,
         previous=event.umbrielprevious,
+        redacted=event.umbrielcontent == "redacted",
         envelope=envelope,
     )
 
