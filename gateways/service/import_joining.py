@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -35,16 +35,19 @@ async def join(core: Core, placed: Sequence[Placed]) -> Joined:
             chains[one.envelope.originator_id].append(index)
     heads = await core.events.log.heads(list(chains))
     decided = list(placed)
-    fresh: set[int] = set()
-    for originator, indexes in chains.items():
+    fresh: dict[int, Envelope] = {}
+    here: set[str] = set()
+    # Vectors last: they come with what they are of, or not at all.
+    for originator, indexes in sorted(chains.items(), key=lambda one: bool(placed[one[1][0]].of)):
         chain = _Chain(heads.get(originator), await _known(core, heads.get(originator), indexes, placed))
         for index in indexes:
-            decided[index] = chain.decide(placed[index])
-            if decided[index].outcome in {"imported", "blocked"} and chain.took:
-                fresh.add(index)
+            decided[index] = one = chain.decide(placed[index], here)
+            if chain.took and one.envelope is not None:
+                fresh[index] = one.envelope
+                here |= {one.line.subject} if one.outcome == "imported" else set()
     return Joined(
         decided,
-        [one.envelope for index, one in enumerate(decided) if index in fresh and one.envelope is not None],
+        [fresh[index] for index in sorted(fresh)],
         {originator: head.position for originator, head in heads.items()},
     )
 
@@ -70,11 +73,13 @@ class _Chain:
         #: whether the last line decided about is to be appended
         self.took = False
 
-    def decide(self, one: Placed) -> Placed:
-        """Return a line with its outcome."""
+    def decide(self, one: Placed, here: Collection[str]) -> Placed:
+        """Return a line with its outcome; ``here`` is what is about to come with it."""
         envelope = one.envelope
         assert envelope is not None  # noqa: S101 -- only lines with an event have a chain
         self.took = False
+        if one.of and one.of not in here:
+            return replace(one, outcome="skipped", reason="what it is of does not come")
         if isinstance(envelope.data, EmbeddingComputed) and self._topic == EmbeddingComputed.TOPIC:
             return replace(one, outcome="duplicate")
         if self._known.get(envelope.originator_version) == envelope.event_id:

@@ -41,13 +41,15 @@ __all__ = ["Placed", "place"]
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """A line with its event as it would stand here, or with its outcome where it is not to stand here.
 
-    An event that says less than its line did has the outcome ``blocked`` already.
+    An event that says less than its line did has the outcome ``blocked`` already. ``of`` is what an embedding is of
+    where that is on the same page.
     """
 
     line: Incoming
     envelope: Envelope | None = None
     outcome: Outcome | None = None
     reason: str = ""
+    of: str = ""
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ class _Known(msgspec.Struct, frozen=True):
 
     written: Mapping[str, HasScope]
     embedded: dict[str, tuple[str, str]]
+    fresh: dict[str, tuple[str, str]] = {}
 
 
 async def place(core: Core, profile: OpenProfile, lines: Sequence[Incoming], before: int) -> list[Placed]:
@@ -128,19 +131,20 @@ def _note_embedding(profile: OpenProfile, envelope: Envelope, known: _Known) -> 
     """What comes on the same page as its vectors is not in the ledger yet."""
     change = profile.views.indexing.change(envelope)
     if change is not None and change.add is not None and change.add.embedding:
-        known.embedded[change.add.id] = change.add.embedding, change.add.key_scope
+        known.fresh[change.add.id] = change.add.embedding, change.add.key_scope
 
 
 def _place_embedding(profile: OpenProfile, line: Incoming, event: EmbeddingComputed, known: _Known) -> Placed:
     indexing = profile.views.indexing
     if (event.model, event.dimension) != (indexing.model, indexing.dimension):
         return Placed(line=line, outcome="skipped", reason=f"vectors of {event.model}; they are computed here")
-    if not event.vectors or line.subject not in known.embedded:
+    found = known.embedded.get(line.subject) or known.fresh.get(line.subject)
+    if not event.vectors or found is None:
         reason = "what it is of is not here" if event.vectors else "no vectors; they are computed here"
         return Placed(line=line, outcome="skipped", reason="what it was of is forgotten" if line.redacted else reason)
     if len(event.vectors) != 4 * event.dimension * event.chunks:
         return Placed(line=line, outcome="conflict", reason="vectors of another size than they say")
-    embedding, scope = known.embedded[line.subject]
+    embedding, scope = found
     envelope = line.envelope
     assert envelope is not None  # noqa: S101 -- the caller has looked
     here = replace(
@@ -150,7 +154,7 @@ def _place_embedding(profile: OpenProfile, line: Incoming, event: EmbeddingCompu
         data=replace(event, embedding=embedding),
         key_scope=scope,
     )
-    return Placed(line=line, envelope=here)
+    return Placed(line=line, envelope=here, of="" if line.subject in known.embedded else line.subject)
 
 
 def _without_the_forgotten(ledger: Ledger, placed: Sequence[Placed], rejected: set[str]) -> list[Placed]:
