@@ -19,6 +19,7 @@ from gateways.bench import show
 from gateways.bench.ablation import Ablated, Ablation, parse_settings
 from gateways.bench.ablation import ablate as ablate_sample
 from gateways.bench.conversations import YieldReport, measure_yield
+from gateways.bench.exporting import export
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
 from gateways.bench.judging import judge
@@ -209,3 +210,4 @@ async def _version(client: Umbriel) -> str:
 app.command()(judge)
 app.command()(mutate)
 app.command()(speed)
+app.command()(export)
