@@ -36,6 +36,8 @@ class Conversation(Aggregate):
         self.channel = ""
         self.notes = ""
         self.task = ""
+        # whether notes or a task were set since the last deletion, cleared meanwhile or not
+        self._kept = False
         self._requests: set[str] = set()
         #: the overlay that stands for a message, by message
         self._covered: dict[str, str] = {}
@@ -129,7 +131,7 @@ class Conversation(Aggregate):
 
     def delete(self, session: str, context: Context, *, said: bool) -> None:
         """Say that all of it until now is to be forgotten; nothing where nothing was ``said``, noted or begun."""
-        if said or self.notes or self.task:
+        if said or self._kept:
             self.emit(ConversationDeleted(session=session), context, key_scope=conversation_scope(session))
 
     def on_ended(self, event: ConversationEnded) -> None:
@@ -137,16 +139,16 @@ class Conversation(Aggregate):
 
     def on_deleted(self, event: ConversationDeleted) -> None:  # noqa: ARG002 -- every event has a handler
         """Whom it is attached to stays: an id of a deleted session must not become somebody else's."""
-        self.notes, self.task = "", ""
+        self.notes, self.task, self._kept = "", "", False
 
     def on_notes_set(self, event: NotesSet) -> None:
         """Take over the notes."""
-        self.notes = event.applied(self.notes)
+        self.notes, self._kept = event.applied(self.notes), True
         self._carried_out(event.request_id)
 
     def on_task_set(self, event: TaskSet) -> None:
         """Take over the task."""
-        self.task = event.task
+        self.task, self._kept = event.task, True
         self._carried_out(event.request_id)
 
     def on_task_cleared(self, event: TaskCleared) -> None:

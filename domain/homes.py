@@ -13,20 +13,18 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     Event,
-    ExtractionCompleted,
-    ExtractionFailed,
     ImportStarted,
     MemoriesKept,
     MemoriesMerged,
     MemoryForgotten,
     MemoryRemembered,
     MemoryRestored,
-    MessageForgotten,
-    MessageRecorded,
     PassCompleted,
     ProfileCreated,
     ProfileImported,
     RecallServed,
+    ReflectionDrafted,
+    ReflectionRecorded,
     RefusalRecorded,
     SettingsChanged,
     UsageRecorded,
@@ -36,17 +34,21 @@ from domain.ids import split_memory_id
 from domain.indexing import HasScope, memory_key_scope
 from domain.kinds import contact_scope, contacts_scope, conversation_scope, profile_scope
 from domain.passes import CONSOLIDATION, upkeep_id
+from domain.reflection import reflection_key_scope
 
-__all__ = ["memory_of", "scope_of", "subject_parts"]
+__all__ = ["memories_of", "memory_of", "scope_of", "subject_parts"]
 
-#: The field that holds the public id of what an event is about, by category.
+#: The field that holds the public id of what an event is about, by topic or category.
 _NAMED_BY = {
     "message": "message",
     "conversation": "session",
     "extraction": "extraction",
-    "reflection": "reflection",
     "goal": "goal",
+    "reflection.recorded": "reflection",
+    "reflection.drafted": "draft",
 }
+#: Categories whose events are under the key of their session.
+_OF_SESSIONS = frozenset({"message", "extraction", "conversation"})
 _Counted = AccessCounted | RecallServed | UsageRecorded | RefusalRecorded
 
 
@@ -59,14 +61,22 @@ def memory_of(event: Event) -> str:
     return str(getattr(event, "memory", ""))
 
 
+def memories_of(event: Event) -> tuple[str, ...]:
+    """Return the memories whose keys say whose key an event is under."""
+    if isinstance(event, ReflectionRecorded):
+        return tuple(one.memory for one in event.learnings if one.memory)
+    memory = memory_of(event)
+    return (memory,) if memory else ()
+
+
 def subject_parts(event: Event, event_id: str) -> tuple[str, ...]:
     """Return what the keyed id in an event's subject is a hash of.
 
     Raises InvalidInputError for an event that has no such id: an embedding's own id is in its subject.
     """
     category = event.category()
-    if category in _NAMED_BY:
-        return (str(getattr(event, _NAMED_BY[category], "")),)
+    if field := _NAMED_BY.get(event.TOPIC) or _NAMED_BY.get(category):
+        return (str(getattr(event, field, "")),)
     if category == "memory":
         return (split_memory_id(memory_of(event))[0],)
     if isinstance(event, _Counted):
@@ -95,19 +105,29 @@ def scope_of(event: Event, written: Mapping[str, HasScope]) -> str:
             return memory_key_scope(event)
         case MemoryRestored():
             return memory_key_scope(event.content)
-        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
-            return conversation_scope(event.session)
         case ContactsLinked() | ContactsUnlinked():
             return contacts_scope(event.first, event.second)
+        case ReflectionRecorded() if event.model:
+            return _scope_of_thought(event, written)
+        case ReflectionDrafted():
+            sessions = {one.session for one in event.thoughts}
+            return reflection_key_scope(event.contact, sessions.pop() if len(sessions) == 1 else "")
         case RecallServed() if event.session:
             return conversation_scope(event.session)
         case RecallServed() if event.contact not in {"", ALL}:
             return contact_scope(event.contact)
-        case _ if event.category() == "conversation":
+        case _ if event.category() in _OF_SESSIONS:
             return conversation_scope(str(getattr(event, "session", "")))
         case _ if event.category() == "memory":
             return _scope_of_memory(memory_of(event), written)
     return profile_scope()
+
+
+def _scope_of_thought(event: ReflectionRecorded, written: Mapping[str, HasScope]) -> str:
+    """What a day came to is under the key of the memory it became."""
+    became = (one.memory for one in event.learnings if one.outcome != "duplicate" and one.memory in written)
+    memory = next(became, None)
+    return reflection_key_scope(event.contact) if memory is None else memory_key_scope(written[memory])
 
 
 def _scope_of_memory(memory: str, written: Mapping[str, HasScope]) -> str:

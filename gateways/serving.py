@@ -17,6 +17,7 @@ from domain.settings import Settings
 from gateways.bootstrap import LOOPBACK, Runtime, running
 from gateways.jetstream.tls import Tls
 from gateways.providing import provider_set
+from gateways.server_settings import load_settings
 
 __all__ = ["serve"]
 
@@ -40,7 +41,7 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    settings = settings or Settings()
+    settings = await asyncio.to_thread(load_settings, data, settings)
     async with AsyncExitStack() as stack:
         providers = await asyncio.to_thread(provider_set, data, settings)
         stack.push_async_callback(providers.close)
@@ -91,8 +92,8 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    settled = core.worker.idle and core.rebuilds.idle and core.forwarded()
-    settled = settled and (core.daily is None or core.daily.idle)
+    settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
+    settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (runtime.api.active or working) and quiet > settings.idle_seconds
 

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from domain.digest import Reflector
 from domain.errors import RefusedError, UnavailableError
-from domain.ports import Extractor, Judge, Opinion, Statement
+from domain.ports import Extractor, Judge, Opinion, Statement, Summariser
 from domain.settings import Reaches
 from domain.transcript import Candidate, Found, KnownKey, Window
 from gateways import bootstrap, serving
@@ -21,6 +22,7 @@ from gateways.cli import main
 from gateways.models.meter import Meter
 from gateways.providing import ProviderSet
 from gateways.service.models import Models, Provided
+from gateways.summarising import ExtractiveSummariser
 from tests.cheap import CheapEmbedder
 
 __all__ = ["NoteExtractor", "Thinkers", "WordJudge"]
@@ -88,7 +90,12 @@ class Thinkers(Models):
     """Both, as the models of a service under test."""
 
     def __init__(
-        self, *, reaches: Reaches = "local", notes: NoteExtractor | None = None, words: WordJudge | None = None
+        self,
+        *,
+        reaches: Reaches = "local",
+        notes: NoteExtractor | None = None,
+        words: WordJudge | None = None,
+        reflectors: Sequence[Provided[Reflector]] = (),
     ) -> None:
         self.notes, self.words = notes or NoteExtractor(), words or WordJudge()
         judges: list[Provided[Judge]] = [Provided(self.words, "words"), Provided(WordJudge(), "words")]
@@ -96,7 +103,8 @@ class Thinkers(Models):
             Provided(self.notes, "notes", reaches),
             Provided(NoteExtractor(), "local"),
         ]
-        super().__init__(readers, judges)
+        summarisers: list[Provided[Summariser]] = [Provided(ExtractiveSummariser(), "extractive")]
+        super().__init__(readers, judges, summarisers=summarisers, reflectors=reflectors)
 
 
 if __name__ == "__main__":

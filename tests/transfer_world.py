@@ -83,8 +83,6 @@ async def story(world: Here) -> dict[str, str]:
     await world.call("link_contact", PERSON, contact="ana", to="ana@example.org")
     await _forgotten(world, ids)
     await world.call("recall", query="where does Ana live", contact="ana")
-    await world.call("recall", query="forget dodocanary soon")
-    await world.call("recall_conversation", query="what about zebracanary", session="s-lost", scope="conversation")
     handed_out = world.runtime.service.handed_out
     for flusher in (handed_out.accesses, handed_out.recalls):
         await flusher.flush()
@@ -96,6 +94,8 @@ async def _forgotten(world: Here, ids: dict[str, str]) -> None:
     """What is forgotten: messages with what was drawn from them, a memory, a session with its notes."""
     lost = await world.say("note pet = Ana has a zebracanary", "forget dodocanary soon", session="s-lost")
     ids["message"], ids["other"] = (one.id for one in lost.outcomes)
+    await world.call("recall", query="forget dodocanary soon")
+    await world.call("recall_conversation", query="what about zebracanary", session="s-lost", scope="conversation")
     await world.call("forget", PERSON, id=ids["message"])
     await world.call("forget", PERSON, id=ids["other"])
     ids["forgotten"] = await world.remember(

@@ -43,6 +43,7 @@ from domain.events.memory import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.events.principal import PrincipalChanged
 from domain.events.profile import (
     ContactsLinked,
     ContactsUnlinked,
@@ -51,7 +52,8 @@ from domain.events.profile import (
     ProfileImported,
     SettingsChanged,
 )
-from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
+from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -80,6 +82,8 @@ __all__ = [
     "ImportStarted",
     "Judgement",
     "Learning",
+    "LogRecovered",
+    "LostRange",
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
@@ -103,16 +107,20 @@ __all__ = [
     "OriginChanged",
     "OverlayAdded",
     "PassCompleted",
+    "PrincipalChanged",
     "ProfileCreated",
     "ProfileImported",
     "RecallServed",
+    "ReflectionDrafted",
     "ReflectionRecorded",
     "RefusalRecorded",
+    "SealMade",
     "Served",
     "SettingsChanged",
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Thought",
     "Usage",
     "UsageRecorded",
     "decode_event",

@@ -12,6 +12,7 @@ from gateways.cli import output
 from gateways.cli.options import AtLeast
 from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, RetryReply, StatusReply
+from umbriel.backups import BackupsStatus
 from umbriel.upkeep import PassStatus
 
 __all__ = ["contacts", "link", "retry", "settings", "status", "unlink"]
@@ -34,6 +35,7 @@ def _show_status(reply: StatusReply) -> None:
         "version": reply.version,
         "uptime": f"{reply.uptime_seconds:.0f} s",
         "log": f"{reply.log_position}, {reply.log_events} events, {output.size(reply.log_bytes)}",
+        "halted": reply.halted,
         "applied": reply.applied,
         "complete": reply.complete,
         "lag": f"{reply.lag_events} events, {reply.lag_seconds:.1f} s",
@@ -44,6 +46,7 @@ def _show_status(reply: StatusReply) -> None:
         "to be judged": f"{reply.unjudged} memories",
         "views": f"{output.size(reply.views_bytes)} on disk, {output.size(reply.resident_bytes)} of vectors in memory",
         "profiles": f"{reply.profiles}, {reply.open_profiles} open",
+        "backups": _backups(reply.backup) if reply.backup else "",
     }
     output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
     if reply.views:
@@ -63,6 +66,12 @@ def _show_status(reply: StatusReply) -> None:
         output.table("Outstanding work", ("state", "profile", "work", "position", "text"), work)
         if any(one.state != "pending" for one in reply.work):
             output.say("Try again what failed or stopped: umbriel retry --profile PROFILE")
+
+
+def _backups(one: BackupsStatus) -> str:
+    last = f"the last at {output.when(one.last)}, {output.size(one.bytes)}" if one.last else "none yet"
+    failed = f"; the last try failed: {one.error}" if one.error else ""
+    return f"{last}, the next due at {output.when(one.due)}, {one.kept} are kept in {one.directory}{failed}"
 
 
 def _counts(one: PassStatus) -> str:

@@ -13,13 +13,15 @@ from typing import Any, Concatenate, ParamSpec
 import msgspec
 
 from gateways.cli import options, output
-from umbriel import InvalidInputError, Umbriel
+from umbriel import InvalidInputError, RefusedError, Umbriel
 
-__all__ = ["DEFAULT_PROFILE", "LOCAL", "Session", "Target", "verb", "verb_after"]
+__all__ = ["AGENT", "DEFAULT_PROFILE", "LOCAL", "Session", "Target", "carry_out", "check_agent", "verb", "verb_after"]
 
 DEFAULT_PROFILE = "default"
 #: The person at this machine; principals of agents are never used by the command line unless named.
 LOCAL = "local"
+#: What speaks for a model: tools and hooks.
+AGENT = "local-agent"
 #: seconds after which a command that was to end is told again
 _TOLD_AGAIN = 2.0
 
@@ -65,6 +67,15 @@ class Session(msgspec.Struct, frozen=True):
             people()
 
 
+async def check_agent(client: Umbriel) -> None:
+    """Raise RefusedError where the principal is a person: what a model writes is never a person's statement."""
+    who = await client.status(service=True)
+    if who.principal_type != "agent":
+        raise RefusedError(
+            "a model does not speak as a person", expected="the principal of an agent", found=who.principal
+        )
+
+
 def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callable[..., None]:
     """Make a command of an asynchronous function: its own parameters, then the options of every verb."""
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
@@ -107,7 +118,7 @@ def _command(
             async with await Target(data, nats, principal).connect(profile or DEFAULT_PROFILE) as client:
                 await function(Session(client, profile, json), **prepared)
 
-        _carry_out(work)
+        carry_out(work)
 
     parameters = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *_COMMON]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -117,7 +128,7 @@ def _command(
     return command
 
 
-def _carry_out(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def carry_out(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a command; Ctrl-C ends it, as KeyboardInterrupt.
 
     An answer that arrives in the same moment can make a wait miss its cancellation, so it is told again until it ends.

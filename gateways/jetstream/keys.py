@@ -11,7 +11,7 @@ import hashlib
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from itertools import count
 from typing import TypeVar
@@ -22,13 +22,14 @@ from cryptography.hazmat.primitives import keywrap
 
 from domain.errors import DamagedError, MismatchError, NotFoundError
 from domain.ids import check_profile, keyed_id, partition_of
+from domain.sealing import SYSTEM
 from gateways.jetstream.connection import Connection, LostError
 from gateways.jetstream.direct import StreamReader
 from gateways.jetstream.errors import CONFLICTS, ServerError, translated
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM
 from gateways.jetstream.wire import RawMessage
 
-__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing"]
+__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing", "fingerprint"]
 
 #: what stands for the key id in the subject of a profile's secret
 SECRET = "secret"  # noqa: S105 -- a name, not a value
@@ -73,6 +74,8 @@ class KeyRing:
         self._by_id: dict[tuple[str, str], Key | None] = {}
         #: called with the profile whenever a key of it is dropped: what was read with it must not be kept
         self.forgotten: list[Callable[[str], None]] = []
+        #: told of each key once it is destroyed: profile, id, and the fingerprint of what it was, if it was there
+        self.destroyed: list[Callable[[str, str, str], Awaitable[None]]] = []
 
     async def check(self) -> None:
         """Raise MismatchError when the keys stream was written under another master key."""
@@ -167,16 +170,24 @@ class KeyRing:
 
         Doing it again finishes what was interrupted, and destroys a key that a restored backup brought back.
         """
-        subject = _subject(profile, key_id)
+        subject, was = _subject(profile, key_id), ""
         deadline = time.monotonic() + _RETRY_SECONDS
         while True:
             record = await self._last(subject)
             if record is not None and _destroyed(record):
                 break
+            was = fingerprint(record.body()) if record else ""
             await self._publish(subject, b"", record.seq if record else 0, deadline)
         self.forget(profile, key_id)
         await self._erase_before(subject, record.seq)
         self.forget(profile, key_id)
+        for told in self.destroyed:
+            await told(profile, key_id, was)
+
+    async def fingerprint_of(self, profile: str, key_id: str) -> str | None:
+        """Return the fingerprint of a key's record, None where there is none or it is destroyed."""
+        record = await self._last(_subject(profile, key_id))
+        return None if record is None or _destroyed(record) else fingerprint(record.body())
 
     def forget(self, profile: str, key_id: str) -> None:
         """Drop a key from memory; what another instance destroyed must not be used on."""
@@ -258,6 +269,11 @@ class KeyRing:
         return key
 
 
+def fingerprint(wrapped: bytes) -> str:
+    """Return what tells one wrapped key from another, and nothing about either."""
+    return hashlib.sha256(wrapped).hexdigest()[:32]
+
+
 def _bounded(cache: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
     if len(cache) >= _CACHED:
         cache.pop(next(iter(cache)), None)
@@ -269,7 +285,8 @@ def _destroyed(record: RawMessage) -> bool:
 
 
 def _subject(profile: str, key_id: str) -> str:
-    check_profile(profile)
+    if profile != SYSTEM:
+        check_profile(profile)
     return f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}.{key_id}"
 
 

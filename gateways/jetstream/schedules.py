@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 import nats.errors
@@ -22,7 +22,7 @@ from gateways.jetstream.connection import REQUEST_SECONDS, Connection
 from gateways.jetstream.errors import CONFLICTS, translated
 from gateways.jetstream.streams import FIRINGS_PREFIX, SCHEDULES_PREFIX, SCHEDULES_STREAM
 
-__all__ = ["Firing", "Schedules"]
+__all__ = ["Firing", "Scheduled", "Schedules"]
 
 _log = structlog.get_logger(__name__)
 _CONSUMER = "daily-passes"
@@ -31,6 +31,7 @@ _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _ACK_SECONDS = 30.0
 _ASKED_SECONDS = 5.0
 _PAUSE = 0.5
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Firing(msgspec.Struct, frozen=True):
@@ -51,6 +52,14 @@ class Firing(msgspec.Struct, frozen=True):
             await self.message.ack()
 
 
+class Scheduled(msgspec.Struct, frozen=True):
+    """A schedule as the server has it: its cron expression, when that was set, and when it fired last."""
+
+    cron: str
+    set_at: datetime
+    fired_at: datetime | None = None
+
+
 class Schedules:
     """The schedules of a server and what they fire."""
 
@@ -66,11 +75,7 @@ class Schedules:
     async def set(self, name: str, cron: str) -> None:
         """Let ``name`` fire by a cron expression of six fields, seconds first, in UTC; none is set twice."""
         subject, js = f"{SCHEDULES_PREFIX}.{name}", self._connection.js
-        with translated("reading a schedule"):
-            try:
-                found = await js.get_last_msg(SCHEDULES_STREAM, subject)
-            except nats.js.errors.NotFoundError:
-                found = None
+        found = await self._last(subject)
         if found is not None and (found.headers or {}).get("Nats-Schedule") == cron:
             return
         headers = {
@@ -85,6 +90,22 @@ class Schedules:
                 if error.err_code not in CONFLICTS:
                     raise
                 # Another service set it at the same moment.
+
+    async def get(self, name: str) -> Scheduled | None:
+        """Return a schedule as it is set, None where it is not."""
+        found = await self._last(f"{SCHEDULES_PREFIX}.{name}")
+        if found is None:
+            return None
+        fired = await self._last(f"{FIRINGS_PREFIX}.{name}")
+        cron = (found.headers or {}).get("Nats-Schedule", "")
+        return Scheduled(cron, found.time or _LONG_AGO, fired.time if fired is not None else None)
+
+    async def _last(self, subject: str) -> api.RawStreamMsg | None:
+        with translated("reading a schedule"):
+            try:
+                return await self._connection.js.get_last_msg(SCHEDULES_STREAM, subject)
+            except nats.js.errors.NotFoundError:
+                return None
 
     async def firings(self) -> AsyncGenerator[Firing | None]:
         """Yield what fires until the connection is closed, and None now and then while nothing does."""

@@ -23,6 +23,7 @@ from gateways.jetstream.errors import translated
 __all__ = [
     "EVENTS_PREFIX",
     "FIRINGS_PREFIX",
+    "INCARNATION",
     "KEYS_PREFIX",
     "KEYS_STREAM",
     "LOG_STREAM",
@@ -36,6 +37,7 @@ __all__ = [
     "ensure_streams",
     "filter_for",
     "originator_for",
+    "state_of",
     "subject_for",
     "uuid_of",
 ]
@@ -52,7 +54,8 @@ _TURNS_BUCKET = "UMBRIEL_TURNS"
 TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
 TURNS_PREFIX = f"$KV.{_TURNS_BUCKET}"
 
-_INCARNATION = "umbriel-incarnation"
+#: where the log's metadata says which incarnation it is
+INCARNATION = "umbriel-incarnation"
 _TOKENS = re.compile(r"[A-Za-z0-9_-]{1,64}\.[a-z][a-z0-9_-]{0,31}\.[A-Za-z0-9_-]{1,64}\Z")
 #: The library's own tests name aggregates by UUID; such a one belongs to no profile.
 _UUIDS = "_.uuid."
@@ -212,7 +215,7 @@ async def _ensure(js: JetStreamContext, config: api.StreamConfig) -> api.StreamI
         try:
             info = await js.stream_info(name)
         except StreamNotFoundError:
-            metadata = {_INCARNATION: secrets.token_hex(4)}
+            metadata = {INCARNATION: secrets.token_hex(4)}
             try:
                 info = await js.add_stream(config.evolve(metadata=metadata))
             except APIError as error:
@@ -236,10 +239,10 @@ async def ensure_log(
 ) -> StreamState:
     """Create the log where it is missing, or check it; raises MismatchError naming each wrong flag."""
     info = await _ensure(js, _log_config(stream, prefix, num_replicas, max_bytes))
-    incarnation = (info.config.metadata or {}).get(_INCARNATION, "")
+    incarnation = (info.config.metadata or {}).get(INCARNATION, "")
     if not incarnation:
         raise MismatchError(
-            f"the stream {stream} has no incarnation", expected=f"{_INCARNATION} in its metadata", found="none"
+            f"the stream {stream} has no incarnation", expected=f"{INCARNATION} in its metadata", found="none"
         )
     return StreamState(stream, incarnation, info.state.last_seq)
 
@@ -257,6 +260,16 @@ async def ensure_streams(
     await _ensure(js, _schedules_config(num_replicas))
     await _ensure(js, _turns_config(num_replicas))
     return state
+
+
+async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamState | None:
+    """Return how a log stands now, None where there is none; UnavailableError when the server does not say."""
+    with translated(f"reading the stream {stream}"):
+        try:
+            info = await js.stream_info(stream)
+        except StreamNotFoundError:
+            return None
+    return StreamState(stream, (info.config.metadata or {}).get(INCARNATION, ""), info.state.last_seq)
 
 
 async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:

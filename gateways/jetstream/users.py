@@ -91,6 +91,7 @@ def _service(stream: str) -> User:
             "$JS.API.>",
             "$JS.ACK.>",
             "$JS.FC.>",
+            "$JS.SNAPSHOT.ACK.>",
         ),
         subscribe=(_inbox(SERVICE),),
         deny_publish=(

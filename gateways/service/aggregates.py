@@ -24,6 +24,7 @@ from domain.ids import check_profile
 from domain.kernel import Aggregate, projector
 from domain.profile import Profile
 from gateways.service.context import Caller, Core
+from gateways.service.redacting import FORGETTING_TOPICS
 
 __all__ = ["Loaded", "change", "change_many", "ensure_profile", "load", "note_ended"]
 
@@ -110,6 +111,8 @@ def _saved(core: Core, decide: Callable[[Loaded], T]) -> tuple[T, int]:
             event = recording.domain_event
             if isinstance(event, Envelope) and isinstance(event.data, ENDINGS):
                 note_ended(core, event.profile, recording.notification.id)
+            if isinstance(event, Envelope) and event.topic in FORGETTING_TOPICS:
+                core.redacting.note(event.profile, recording.notification.id)
         return result, max((recording.notification.id for recording in recordings), default=0)
     raise ConflictError("other writers were first every time", expected="a free turn", found=f"{_ATTEMPTS} lost races")
 

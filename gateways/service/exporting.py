@@ -13,7 +13,7 @@ import msgspec
 
 from domain.envelope import Envelope
 from domain.errors import DamagedError, InvalidInputError, MismatchError, NotFoundError
-from domain.events import ConversationDeleted, EmbeddingComputed, Event, NotesSet, TaskSet
+from domain.events import EmbeddingComputed, Event
 from domain.grants import Reach
 from domain.text import check_name
 from gateways.jetstream.codec import open as open_entry
@@ -22,11 +22,10 @@ from gateways.jetstream.wire import Entry
 from gateways.service.chains import previous_ids
 from gateways.service.context import Core
 from gateways.service.export_lines import clear_line, encrypted_line, erased_line
-from gateways.service.feed import CATEGORIES
+from gateways.service.export_redacting import Gone, gone_of, shown
+from gateways.service.feed import CATEGORIES, Owner, linked_with, owners_of
 from gateways.service.feed_cache import About
-from gateways.service.redacting import Gone, forgotten_of, item_of, redacted
-from gateways.service.subjects import about_of
-from gateways.service.visibility import linked_contacts, owners_of, passes
+from gateways.service.feeds import about_of
 from projections.ledger import Ledger
 from umbriel.exports import ExportReply, ExportRequest
 
@@ -61,6 +60,12 @@ class _Wanted(msgspec.Struct, frozen=True):
     def needs_owners(self) -> bool:
         """Whether some events are somebody's who was not asked for, or is out of reach."""
         return bool(self.contacts) or self.reach.limited
+
+    def passes(self, owner: Owner | None) -> bool:
+        """Whether an event about somebody is asked for and within reach: the feed's rule."""
+        if owner is None or (self.contacts and self.contacts.isdisjoint(owner.contacts)):
+            return False
+        return all(map(self.reach.hears if owner.said else self.reach.sees, owner.contacts))
 
 
 class _Read(msgspec.Struct, frozen=True):
@@ -119,7 +124,7 @@ async def _check(core: Core, reach: Reach, profile: str, request: ExportRequest)
             expected=f"at most {core.positions.show(last)}",
             found=core.positions.show(max(after, until)),
         )
-    contacts = await linked_contacts(core, reach, profile, request.contact) if request.contact else ()
+    contacts = await linked_with(core, reach, profile, request.contact) if request.contact else ()
     categories = frozenset(request.kinds) or CATEGORIES
     return _Wanted(profile, reach, request, categories, frozenset(contacts), after, until)
 
@@ -137,8 +142,7 @@ async def _lines(core: Core, wanted: _Wanted, after: int, entries: Sequence[Entr
         core.check_running(opened)
         ledger = opened.views.ledger
         readable = [one.envelope for one in chosen if one.envelope is not None]
-        deleted = await _deleted(core, readable)
-        gone = await core.in_thread(lambda: forgotten_of(ledger, readable, deleted))
+        gone = await core.in_thread(lambda: gone_of(ledger, readable))
         seen = await _seen(core, wanted, ledger, readable, gone)
     lines = {}
     for one in chosen:
@@ -152,12 +156,12 @@ async def _lines(core: Core, wanted: _Wanted, after: int, entries: Sequence[Entr
 def _line(core: Core, wanted: _Wanted, read: _Read, gone: Gone, previous: str) -> bytes:
     envelope, request = read.envelope, wanted.request
     assert envelope is not None  # noqa: S101 -- the caller has looked
-    event = redacted(envelope, gone)
+    event = shown(envelope.data, envelope.position, gone)
     if request.encrypted:
-        shown = envelope, event
-        return encrypted_line(read.entry, read.key, shown, core.positions, previous=previous, vectors=request.vectors)
+        pair = envelope, event
+        return encrypted_line(read.entry, read.key, pair, core.positions, previous=previous, vectors=request.vectors)
     return clear_line(
-        envelope, event, core.positions, previous=previous, item=item_of(event, gone), vectors=request.vectors
+        envelope, event, core.positions, previous=previous, item=gone.item(event), vectors=request.vectors
     )
 
 
@@ -180,26 +184,16 @@ async def _seen(core: Core, wanted: _Wanted, ledger: Ledger, envelopes: Sequence
     if not wanted.needs_owners:
         return {one.position for one in envelopes}
     about = {one.position: _about(ledger, one.data, gone) for one in envelopes}
-    owners = await owners_of(core, wanted.profile, about.values())
-    return {position for position, one in about.items() if passes(wanted.reach, wanted.contacts, owners.get(one))}
+    owners = await owners_of(core, wanted.profile, frozenset(one for one in about.values() if one is not None))
+    return {position for position, one in about.items() if wanted.passes(owners.get(one))}
 
 
 def _about(ledger: Ledger, event: Event, gone: Gone) -> About | None:
     """Vectors are whose the text is; those of nothing that is left are nobody's to see."""
     if not isinstance(event, EmbeddingComputed):
         return about_of(event)
-    item = item_of(event, gone)
+    item = gone.item(event)
     if "@" in item:
         return About("memory", item)
     found = ledger.messages([item]) if item else {}
     return About("session", found[item].session) if item in found else None
-
-
-async def _deleted(core: Core, envelopes: Sequence[Envelope]) -> dict[str, int]:
-    """Return where the sessions whose notes and tasks are among these events were deleted last."""
-    sessions = {one.originator_id: one.data.session for one in envelopes if isinstance(one.data, NotesSet | TaskSet)}
-    deleted: dict[str, int] = {}
-    for originator, session in sessions.items():
-        entries = await core.events.log.events(originator)
-        deleted[session] = max((one.position for one in entries if one.topic == ConversationDeleted.TOPIC), default=0)
-    return deleted

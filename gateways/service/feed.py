@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -12,21 +13,21 @@ from domain.grants import Reach
 from domain.ids import check_profile
 from domain.text import check_name
 from gateways.service.context import Core
-from gateways.service.feed_cache import Item, View
+from gateways.service.feed_cache import BETWEEN, About, Item, View
 from gateways.service.feeds import QUIET
 from gateways.service.validate import check_limit
-from gateways.service.visibility import Owner, linked_contacts, owners_of, passes
+from projections.ledger import Ledger
 from umbriel.types import FeedRequest
 
-__all__ = ["NEW", "QUIET", "FeedPage", "feed"]
+__all__ = ["CATEGORIES", "NEW", "QUIET", "FeedPage", "Owner", "feed", "linked_with", "owners_of"]
 
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
-#: Categories that come without being asked for.
-LOUD = frozenset(
+_LOUD = frozenset(
     {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal", "upkeep"}
 )
-CATEGORIES = LOUD | QUIET
+#: Every category that a feed or an export may ask for.
+CATEGORIES = _LOUD | QUIET
 #: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.
 _SCAN_SECONDS = 5.0
 
@@ -36,6 +37,16 @@ class FeedPage(msgspec.Struct, frozen=True):
 
     events: list[msgspec.Raw]
     position: str
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered.
+
+    A link is about two, who are both ``contacts``.
+    """
+
+    contacts: tuple[str, ...]
+    said: bool = False
 
 
 class _Filter(msgspec.Struct, frozen=True):
@@ -54,7 +65,9 @@ class _Filter(msgspec.Struct, frozen=True):
 
     def passes(self, owner: Owner | None) -> bool:
         """Whether an event about somebody is wanted and within reach; None is the whole profile."""
-        return passes(self.reach, self.contacts, owner)
+        if owner is None or (self.contacts and self.contacts.isdisjoint(owner.contacts)):
+            return False
+        return all(map(self.reach.hears if owner.said else self.reach.sees, owner.contacts))
 
 
 class _Page:
@@ -112,8 +125,16 @@ async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -
         raise InvalidInputError(
             "unknown event category", expected=", ".join(sorted(CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    contacts = await linked_contacts(core, reach, profile, request.contact) if request.contact else ()
-    return _Filter(profile, frozenset(request.kinds) or LOUD, frozenset(contacts), reach)
+    contacts = await linked_with(core, reach, profile, request.contact) if request.contact else ()
+    return _Filter(profile, frozenset(request.kinds) or _LOUD, frozenset(contacts), reach)
+
+
+async def linked_with(core: Core, reach: Reach, profile: str, contact: str) -> Sequence[str]:
+    """Return whose events are asked for: a contact's, and those of all it is linked with and the caller may read."""
+    if not await core.known_profile(profile):
+        return (contact,)
+    async with core.profiles.use(profile) as opened:
+        return await core.in_thread(lambda: opened.views.ledger.linked(contact, within=reach.reads))
 
 
 async def _start(core: Core, position: str) -> int:
@@ -161,7 +182,7 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
             items = [item for item in items if item.position <= end]
         chosen = [item for item in items if item.category in wanted.categories]
         if wanted.needs_owners:
-            owners = await owners_of(core, wanted.profile, {one.about for one in chosen})
+            owners = await _owners(core, wanted.profile, chosen)
             chosen = [item for item in chosen if wanted.passes(owners.get(item.about))]
         if not all(map(page.take, chosen)):
             return True
@@ -169,3 +190,40 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
         if time.monotonic() > until:
             return True
         await asyncio.sleep(0)  # others get a turn, however much is there
+
+
+async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, Owner | None]:
+    """Return whom the events of a page are about, from one look into the ledger."""
+    return await owners_of(core, profile, frozenset(item.about for item in items if item.about is not None))
+
+
+async def owners_of(core: Core, profile: str, abouts: frozenset[About]) -> dict[About | None, Owner | None]:
+    """Return whom events are about, by what tells it; None for what the ledger does not know.
+
+    A message belongs to the contact its conversation is attached to now.
+    """
+    named = [one for one in abouts if one.by in {"said", "remembered", "link"}]
+    rest = list(abouts.difference(named))
+    owners: dict[About | None, Owner | None] = {
+        one: Owner(tuple(one.value.split(BETWEEN)), said=one.by == "said") for one in named
+    }
+    if not rest:
+        return owners
+    async with core.profiles.use(profile) as opened:
+        if "ledger" in opened.views.stopped:
+            core.check_running(opened)
+        owners.update(await core.in_thread(lambda: look_up_owners(opened.views.ledger, rest)))
+    return owners
+
+
+def look_up_owners(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, Owner | None]:
+    memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
+    owners: dict[About | None, Owner | None] = {}
+    for one in abouts:
+        if one.by == "memory":
+            record = memories.get(one.value)
+            owners[one] = None if record is None else Owner((record.scope or "",))
+        else:
+            conversation = ledger.conversation(one.value)
+            owners[one] = Owner(("" if conversation is None else conversation.contact,), said=True)
+    return owners

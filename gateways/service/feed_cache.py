@@ -11,10 +11,12 @@ from __future__ import annotations
 import time
 from bisect import bisect_right, insort
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Literal
 
 import msgspec
+
+from domain.redacting import Forgotten
 
 __all__ = ["BETWEEN", "About", "FeedCache", "Item", "Stretch", "View"]
 
@@ -41,18 +43,19 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One event as it goes out; ``raw`` is the JSON of a `FeedEvent`."""
+    """One event as it goes out; ``raw`` is the JSON of a `FeedEvent`, ``quotes`` what it may quote."""
 
     position: int
     category: str
     about: About | None
     raw: bytes
+    quotes: tuple[str, ...] = ()
 
 
 class Stretch:
     """Every event of a view after ``start``, up to and with ``end``."""
 
-    __slots__ = ("_positions", "end", "items", "size", "start", "used")
+    __slots__ = ("_forgotten", "_positions", "_redacted", "end", "items", "size", "start", "used")
 
     def __init__(self, start: int, end: int, items: Iterable[Item] = (), *, used: float = 0.0) -> None:
         self.used = used
@@ -61,6 +64,9 @@ class Stretch:
         self.items: list[Item] = []
         self.size = _OVERHEAD
         self._positions: list[int] = []
+        #: how many of the items were held against what was forgotten, and what that was
+        self._redacted = 0
+        self._forgotten: Forgotten | None = None
         for item in items:
             self.add(item)
 
@@ -69,6 +75,15 @@ class Stretch:
         self.items.append(item)
         self._positions.append(item.position)
         self.size += len(item.raw) + _OVERHEAD
+
+    def redact(self, forgotten: Forgotten, redacted: Callable[[Item, Forgotten], Item]) -> None:
+        """Take the words that are forgotten out of every event; ``size`` stays, as the most that it may be."""
+        if forgotten is not self._forgotten:
+            self._forgotten, self._redacted = forgotten, 0
+        for index in range(self._redacted, len(self.items)):
+            if forgotten.hits(self.items[index].quotes):
+                self.items[index] = redacted(self.items[index], forgotten)
+        self._redacted = len(self.items)
 
     def after(self, position: int) -> list[Item]:
         """Return the events after a position."""

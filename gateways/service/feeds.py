@@ -11,7 +11,6 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import aclosing
-from datetime import datetime
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -20,21 +19,40 @@ import structlog
 from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError, UnavailableError
 from domain.events import (
+    ContactSet,
     ContactsLinked,
     ContactsUnlinked,
+    ConversationDeleted,
+    ConversationEnded,
     Event,
+    ExtractionCompleted,
+    ExtractionFailed,
     ImportStarted,
+    MemoryRemembered,
+    MemoryRestored,
+    MessageForgotten,
+    MessageRecorded,
+    NotesSet,
+    OverlayAdded,
     ProfileCreated,
     ProfileImported,
+    RecallServed,
+    ReflectionDrafted,
+    ReflectionRecorded,
     SettingsChanged,
+    SummaryRewritten,
+    TaskCleared,
+    TaskSet,
 )
+from domain.grants import ALL
+from domain.redacting import quoted
 from gateways.jetstream.log import Entry, Tail
 from gateways.service.events import EventReader
-from gateways.service.feed_cache import FeedCache, Item, Stretch, View
+from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
-from gateways.service.subjects import about_of
+from gateways.service.redacting import FORGETTING_TOPICS, Redacting, Shown, redacted_item
 
-__all__ = ["QUIET", "Feeds"]
+__all__ = ["QUIET", "Feeds", "about_of"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
@@ -47,26 +65,17 @@ _RESUME_SECONDS = 0.5
 _log = structlog.get_logger(__name__)
 
 
-class _Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A `FeedEvent` whose data is still the event."""
-
-    position: str
-    topic: str
-    recorded_at: datetime
-    event_id: str
-    actor: str
-    actor_type: str
-    data: Event
-
-
 class Feeds:
     """The decoded recent log and the waiting feeds of one instance.
 
     ``log_reads`` counts reads of the log for feeds, ``wakes`` the feeds woken, ``waiting`` those that wait now.
     """
 
-    def __init__(self, events: EventReader, positions: Positions, *, passed: int, cache_bytes: int) -> None:
+    def __init__(
+        self, events: EventReader, positions: Positions, redacting: Redacting, *, passed: int, cache_bytes: int
+    ) -> None:
         self._events = events
+        self._redacting = redacting
         self._positions = positions
         self.cache = FeedCache(cache_bytes)
         self._waiting: dict[str, dict[asyncio.Future[None], frozenset[str]]] = defaultdict(dict)
@@ -96,6 +105,9 @@ class Feeds:
         if found is None:
             async with turn:
                 found = self.cache.find(view, position) or await self._read(view, position)
+        if found.items:
+            # Nothing is awaited between this and the reading: what is forgotten by now is in no event.
+            found.redact(await self._redacting.forgotten(view[0]), redacted_item)
         return found.after(position), found.end
 
     async def _read(self, view: View, after: int) -> Stretch:
@@ -141,7 +153,7 @@ class Feeds:
 
     def _item(self, envelope: Envelope) -> Item:
         event = envelope.data
-        shown = _Shown(
+        shown = Shown(
             position=self._positions.show(envelope.position),
             topic=envelope.topic,
             recorded_at=envelope.recorded_at,
@@ -150,7 +162,8 @@ class Feeds:
             actor_type=envelope.actor.type,
             data=event.without_blob(),
         )
-        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown))
+        quotes = quoted(event, envelope.position)
+        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown), quotes)
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None
@@ -180,6 +193,7 @@ class Feeds:
             self.cache.restart(view, part.passed)
         for profile, envelopes in read.items():
             self._extend(profile, envelopes, by_profile[profile])
+            self._redacting.note_entries(profile, by_profile[profile])
         self.passed = max(self.passed, part.passed)
         self.cache.advance(self.passed)
         for profile, entries in by_profile.items():
@@ -197,7 +211,7 @@ class Feeds:
         return None if read.poison else read.envelopes
 
     def _extend(self, profile: str, envelopes: Sequence[Envelope] | None, entries: Sequence[Entry]) -> None:
-        if envelopes is None or not all(map(self._held, envelopes)) or any(map(_ends_keys, entries)):
+        if envelopes is None or not all(map(self._held, envelopes)) or any(map(_takes_out, entries)):
             self.cache.drop(profile)
             return
         items = [self._item(envelope) for envelope in envelopes]
@@ -266,6 +280,36 @@ def _category(entry: Entry) -> str:
     return entry.topic.split(".", 1)[0]
 
 
-def _ends_keys(entry: Entry) -> bool:
-    """Whether an event may mean that keys were destroyed: any of the profile's own but those known not to."""
-    return _category(entry) == ProfileCreated.category() and entry.topic not in _KEEPS_KEYS
+def _takes_out(entry: Entry) -> bool:
+    """Whether an event takes others out of the feed: it forgets, or may mean that keys were destroyed.
+
+    Any of the profile's own may mean that but those known not to.
+    """
+    ends_keys = _category(entry) == ProfileCreated.category() and entry.topic not in _KEEPS_KEYS
+    return ends_keys or entry.topic in FORGETTING_TOPICS
+
+
+def about_of(event: Event) -> About | None:
+    """Return what tells whose an event is, None where it is the whole profile's."""
+    match event:
+        case ContactSet():
+            return About("said", event.contact)
+        case MemoryRemembered():
+            return About("remembered", event.scope or "")
+        case MemoryRestored():
+            return About("remembered", event.content.scope or "")
+        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed() | SummaryRewritten():
+            return About("session", event.session)
+        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared() | OverlayAdded():
+            return About("session", event.session)
+        case RecallServed() if event.session:
+            return About("session", event.session)
+        case RecallServed():
+            # A question without a contact may be about what only they hear who hear everybody.
+            return None if event.contact == ALL else About("said", event.contact)
+        case ReflectionDrafted() | ReflectionRecorded() if event.contact:
+            return About("said", event.contact)
+        case ContactsLinked() | ContactsUnlinked():
+            return About("link", f"{event.first}{BETWEEN}{event.second}")
+    memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")
+    return About("memory", memory) if memory else None

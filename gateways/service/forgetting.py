@@ -26,6 +26,7 @@ from gateways.service.copying import tell_copies
 from gateways.service.finding import aggregate_of
 from gateways.service.grounds import loss_of
 from gateways.service.profiles import OpenProfile
+from gateways.service.quoting import end_misquotes
 from projections.ledger import Closing, Ledger, MessageRecord, Resting
 
 __all__ = ["Entailed", "entailed_by", "follow_up", "forget_messages"]
@@ -101,6 +102,7 @@ async def _forget(core: Core, profile: OpenProfile, messages: Sequence[str], con
                 encoded = [await core.events.encode(one, expected=at[one.originator_id]) for one in envelopes]
                 positions = await core.events.log.append(encoded)
                 note_ended(core, profile.name, max(positions))
+                core.redacting.note(profile.name, max(positions))
         except ConflictError:
             # Somebody else forgot one of them first, which its head tells now.
             if attempt == _TRIES - 1:
@@ -133,7 +135,7 @@ async def follow_up(core: Core, profile: OpenProfile) -> int:
         views = core.profiles.current(profile).views
         if "ledger" in views.stopped or not await core.in_thread(views.ledger.has_following):
             return position
-        if any([await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft, tell_copies)]):
+        if any([await step(core, profile) for step in _STEPS]):
             continue
         if await core.events.log.last_position() == position:
             return position
@@ -210,3 +212,7 @@ async def _delete_session(core: Core, profile: OpenProfile, ledger: Ledger, one:
         )
         last = max(last, position)
     return last
+
+
+#: What is done of what follows, until none of them finds anything.
+_STEPS = (_delete_sessions, _end_tasks, _forget_bereft, end_misquotes, tell_copies)

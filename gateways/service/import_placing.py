@@ -7,7 +7,7 @@ here stays out: an event comes without the words, or not at all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 from msgspec.structs import replace
@@ -24,18 +24,23 @@ from domain.events import (
     ProfileCreated,
     ProfileImported,
 )
-from domain.homes import memory_of, scope_of, subject_parts
+from domain.homes import memories_of, scope_of, subject_parts
 from domain.ids import keyed_id, originator_id
 from domain.indexing import HasScope
+from domain.redacting import Forgotten, Tombstone
 from domain.text import skeleton
 from gateways.service.context import Core
+from gateways.service.export_redacting import Gone, shown
 from gateways.service.import_reading import Incoming
 from gateways.service.profiles import OpenProfile
-from gateways.service.redacting import forgotten_of, redacted
 from projections.ledger import Ledger
 from umbriel.imports import Outcome
 
 __all__ = ["Placed", "place"]
+
+
+#: What is imported stands behind everything that was forgotten at a place of the log.
+_LATER = 2**62
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +78,7 @@ async def place(core: Core, profile: OpenProfile, lines: Sequence[Incoming], bef
 
 def _known(ledger: Ledger, lines: Sequence[Incoming], events: Sequence[Event]) -> _Known:
     here = {one.memory: one for one in map(_written, events) if one is not None}
-    others = {memory for one in events if (memory := memory_of(one)) and memory not in here}
+    others = {memory for one in events for memory in memories_of(one) if memory not in here}
     written: dict[str, HasScope] = {**ledger.memories(list(others)), **here}
     items = [one.subject for one in lines if one.topic == EmbeddingComputed.TOPIC]
     return _Known(written, ledger.embeddings_of(items))
@@ -158,13 +163,15 @@ def _place_embedding(profile: OpenProfile, line: Incoming, event: EmbeddingCompu
 
 
 def _without_the_forgotten(ledger: Ledger, placed: Sequence[Placed], rejected: set[str]) -> list[Placed]:
-    envelopes = [one.envelope for one in placed if one.envelope is not None]
-    gone = forgotten_of(ledger, envelopes, {})
-    items = {one.data.embedding: one.data.embedding for one in envelopes if isinstance(one.data, EmbeddingComputed)}
-    # Whose vectors they are was looked up when they were placed; which summaries stand, only this log's ledger knows.
-    gone = replace(gone, memories=gone.memories | rejected, items=items, summaries=None)
+    forgotten = ledger.forgotten()
+    if rejected:
+        here = dict.fromkeys(rejected, Tombstone(0, "", datetime.min.replace(tzinfo=UTC)))
+        forgotten = Forgotten({**forgotten.tombstones, **here})
     return [
-        one if one.envelope is None else _shortened(one, one.envelope, redacted(one.envelope, gone)) for one in placed
+        one
+        if one.envelope is None or isinstance(one.envelope.data, EmbeddingComputed)
+        else _shortened(one, one.envelope, shown(one.envelope.data, _LATER, Gone(forgotten)))
+        for one in placed
     ]
 
 

@@ -1,221 +1,111 @@
-"""What leaves an event when it leaves the log: words that were forgotten since, wherever they stand.
+"""What of a profile is forgotten, for whoever reads its log: the feed and everything else that shows events.
 
-The event itself stays, so that ids and chains stay whole. What is forgotten is what the ledger says is forgotten now.
+The ledger tells (`domain.redacting` decides). It is asked once it has reached every forgetting that was acknowledged
+here or seen in the log; where it has stopped before one, the log itself tells the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+import threading
+from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
-from msgspec.structs import replace
 
-from domain.envelope import Envelope
-from domain.events import (
-    ContradictionNoted,
-    DroppedItem,
-    EmbeddingComputed,
-    Event,
-    ExtractedItem,
-    ExtractionCompleted,
-    MemoryRejected,
-    MemoryRemembered,
-    MemoryRestored,
-    MemoryRevised,
-    MessageRecorded,
-    NotesSet,
-    OverlayAdded,
-    RecallServed,
-    ReflectionRecorded,
-    Served,
-    SummaryRewritten,
-    TaskSet,
-)
-from domain.grants import ALL
-from domain.ids import base_message_id
-from projections.ledger import Ledger
+from domain.events import TOPICS, ConversationDeleted, Event, MemoryForgotten, MessageForgotten, decode_event
+from domain.redacting import Forgotten, Tombstone, buried, redacted
+from gateways.jetstream.log import Entry
+from gateways.service.events import EventReader
+from gateways.service.feed_cache import Item
+from gateways.service.profiles import OpenProfile, Profiles
+from gateways.service.reader import Reader
 
-__all__ = ["Gone", "forgotten_of", "item_of", "redacted"]
+__all__ = ["FORGETTING_TOPICS", "Redacting", "Shown", "redacted_item"]
 
-_ROLES = ("user", "assistant")
+#: The topics of the events that forget something.
+FORGETTING_TOPICS = frozenset(event.TOPIC for event in (MessageForgotten, MemoryForgotten, ConversationDeleted))
+_PAGE = 1_000
 
 
-class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """What is forgotten of all that some events speak of.
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A `FeedEvent` whose data is still the event, or its JSON."""
 
-    ``items`` are what embeddings hold the vectors of, ``summaries`` the positions of those that stand (None: all do),
-    ``lost`` sessions with a forgotten message, by contact, and ``deleted`` where a session was deleted last.
-    """
-
-    messages: frozenset[str] = frozenset()
-    memories: frozenset[str] = frozenset()
-    items: dict[str, str] = {}
-    summaries: frozenset[int] | None = None
-    lost: dict[str | None, list[str]] = {}
-    deleted: dict[str, int] = {}
-
-
-def forgotten_of(ledger: Ledger, envelopes: Sequence[Envelope], deleted: dict[str, int]) -> Gone:
-    """Look up what these events speak of."""
-    events = [one.data for one in envelopes]
-    contacts = {_asked_about(one) for one in events if isinstance(one, RecallServed)}
-    lost = {contact: ledger.sessions_that_lost(contact) for contact in contacts}
-    queries = (one for event in events if isinstance(event, RecallServed) for one in _as_messages(event, lost))
-    return Gone(
-        messages=frozenset(ledger.forgotten_messages({*_all(map(_messages, events)), *queries})),
-        memories=frozenset(ledger.forgotten_memories(_all(map(_memories, events)))),
-        items=ledger.items_of(one.embedding for one in events if isinstance(one, EmbeddingComputed)),
-        summaries=frozenset(
-            ledger.kept_summaries(one.position for one in envelopes if isinstance(one.data, SummaryRewritten))
-        ),
-        lost=lost,
-        deleted=deleted,
-    )
+    position: str
+    topic: str
+    recorded_at: datetime
+    event_id: str
+    actor: str
+    actor_type: str
+    data: Event | msgspec.Raw
+    redacted: bool | msgspec.UnsetType = msgspec.UNSET
+    redacted_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def item_of(event: Event, gone: Gone) -> str:
-    """Return the message or memory whose vectors an event holds, empty for none that anybody may know."""
-    return gone.items.get(event.embedding, "") if isinstance(event, EmbeddingComputed) else ""
+class _Raw(Shown, frozen=True, kw_only=True):
+    data: msgspec.Raw
 
 
-def redacted(envelope: Envelope, gone: Gone) -> Event:
-    """Return the event without what was forgotten: the very same one where nothing of it was."""
-    event = envelope.data
-    match event:
-        case MessageRecorded() if event.message in gone.messages:
-            return replace(event, content="", name="", redacted=True)
-        case MemoryRemembered() if event.memory in gone.memories:
-            return _without_words(event)
-        case MemoryRestored() if event.memory in gone.memories:
-            return replace(event, content=_without_words(event.content))
-        case MemoryRejected() if event.memory in gone.memories:
-            return replace(event, skeleton="")
-        case MemoryRevised() if event.metadata and event.memory in gone.memories:
-            return replace(event, metadata={})
-        case EmbeddingComputed() if event.vectors and not item_of(event, gone):
-            return replace(event, vectors=b"")
-    return _derived(envelope, event, gone)
+class Redacting:
+    """Tells what is forgotten, as far as anybody was told that it is."""
+
+    def __init__(self, events: EventReader, profiles: Profiles, reader: Reader, *, seconds: float) -> None:
+        self._events = events
+        self._profiles = profiles
+        self._reader = reader
+        self._seconds = seconds
+        self._first = reader.passed
+        self._noted: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def note(self, profile: str, position: int) -> None:
+        """Keep where something was forgotten: what is read from now on knows of it."""
+        with self._lock:
+            self._noted[profile] = max(position, self._noted.get(profile, 0))
+
+    def note_entries(self, profile: str, entries: Iterable[Entry]) -> None:
+        """Keep where entries of the log forget something, whoever wrote them."""
+        found = [entry.position for entry in entries if entry.topic in FORGETTING_TOPICS]
+        if found:
+            self.note(profile, found[-1])
+
+    async def forgotten(self, profile: str) -> Forgotten:
+        """Return what is forgotten in a profile that exists; the same object as long as nothing more is.
+
+        Raises UnavailableError when the ledger has not got as far in time, or is being made again.
+        """
+        least = max(self._noted.get(profile, 0), self._first)
+        if least > self._reader.passed and not await self._stopped(profile):
+            await self._reader.wait_for(least, self._seconds)
+        async with self._profiles.use(profile) as opened:
+            ledger = opened.views.ledger
+            known = ledger.forgotten_known()
+            if known is None:
+                known = await asyncio.to_thread(ledger.forgotten)
+            return await self._completed(opened, known) if "ledger" in opened.views.stopped else known
+
+    async def _stopped(self, profile: str) -> bool:
+        async with self._profiles.use(profile) as opened:
+            return "ledger" in opened.views.stopped
+
+    async def _completed(self, opened: OpenProfile, known: Forgotten) -> Forgotten:
+        """Add what was forgotten after the place where the ledger has stopped."""
+        tombstones, after = dict(known.tombstones), opened.views.ledger.position
+        while entries := await self._events.log.read(after, _PAGE, opened.name):
+            after = entries[-1].position
+            forgetting = [entry for entry in entries if entry.topic in FORGETTING_TOPICS]
+            for envelope in (await self._events.decode(forgetting, after)).envelopes:
+                tombstone = Tombstone(envelope.position, envelope.event_id, envelope.recorded_at)
+                tombstones |= dict.fromkeys(buried(envelope.data), tombstone)
+        return Forgotten(tombstones) if len(tombstones) > len(known.tombstones) else known
 
 
-def _derived(envelope: Envelope, event: Event, gone: Gone) -> Event:
-    match event:
-        case ContradictionNoted() if event.text and _touched(event, gone):
-            return replace(event, text="")
-        case ExtractionCompleted():
-            return _extraction(event, gone)
-        case OverlayAdded() if event.summary and not gone.messages.isdisjoint(event.messages):
-            return replace(event, summary="")
-        case SummaryRewritten() if event.summary and _is_lost(envelope, gone):
-            return replace(event, summary="")
-        case ReflectionRecorded():
-            return _reflection(event, gone)
-        case NotesSet() if event.notes and _is_deleted(envelope, event.session, gone):
-            return replace(event, notes="")
-        case TaskSet() if event.task and _is_deleted(envelope, event.session, gone):
-            return replace(event, task="")
-        case RecallServed():
-            return _recall(event, gone)
-    return event
-
-
-def _without_words(event: MemoryRemembered) -> MemoryRemembered:
-    return replace(event, text="", folded="", queries=(), metadata={}, key="", redacted=True)
-
-
-def _touched(event: ContradictionNoted, gone: Gone) -> bool:
-    return not gone.memories.isdisjoint((event.memory, event.other)) or not gone.messages.isdisjoint(event.sources)
-
-
-def _is_lost(envelope: Envelope, gone: Gone) -> bool:
-    return gone.summaries is not None and envelope.position not in gone.summaries
-
-
-def _is_deleted(envelope: Envelope, session: str, gone: Gone) -> bool:
-    return envelope.position < gone.deleted.get(session, 0)
-
-
-def _extraction(event: ExtractionCompleted, gone: Gone) -> ExtractionCompleted:
-    items = tuple(_item(one, gone) for one in event.items)
-    dropped = tuple(_dropped(one, event, gone) for one in event.dropped)
-    same = all(a is b for a, b in zip((*items, *dropped), (*event.items, *event.dropped), strict=True))
-    return event if same else replace(event, items=items, dropped=dropped)
-
-
-def _item(item: ExtractedItem, gone: Gone) -> ExtractedItem:
-    if item.memory not in gone.memories and gone.messages.isdisjoint(item.sources):
+def redacted_item(item: Item, forgotten: Forgotten) -> Item:
+    """Return an event as it goes out, without the words that are forgotten."""
+    shown = msgspec.json.decode(item.raw, type=_Raw)
+    event = decode_event(shown.topic, TOPICS[shown.topic].SCHEMA, bytes(shown.data))
+    found = redacted(event, item.position, forgotten)
+    if found is None:
         return item
-    return replace(item, text="", key="", queries=(), before="") if item.text else item
-
-
-def _dropped(item: DroppedItem, event: ExtractionCompleted, gone: Gone) -> DroppedItem:
-    # Without sources it may be from any message of the stretch.
-    hit = not gone.messages.isdisjoint(item.sources or event.messages)
-    return replace(item, text="") if hit and item.text else item
-
-
-def _reflection(event: ReflectionRecorded, gone: Gone) -> ReflectionRecorded:
-    hit = [one for one in event.learnings if one.memory in gone.memories and one.text]
-    if not hit:
-        return event
-    learnings = tuple(replace(one, text="", key="") if one in hit else one for one in event.learnings)
-    # Where what was learnt is all that was thought, that goes too.
-    text = "" if event.text in {one.text for one in hit} else event.text
-    return replace(event, learnings=learnings, text=text)
-
-
-def _recall(event: RecallServed, gone: Gone) -> RecallServed:
-    hit = [bool(one.query) and _repeats(event, one, gone) for one in event.entries]
-    entries = tuple(replace(one, query="") if lost else one for one, lost in zip(event.entries, hit, strict=True))
-    return replace(event, entries=entries) if any(hit) else event
-
-
-def _repeats(event: RecallServed, entry: Served, gone: Gone) -> bool:
-    """Whether a question is a forgotten message's words; of a session that lost one, any may be."""
-    if event.session:
-        return event.session in gone.lost[_asked_about(event)]
-    return not gone.messages.isdisjoint(_ids_as_messages(entry.query, gone.lost[_asked_about(event)]))
-
-
-def _asked_about(event: RecallServed) -> str | None:
-    return None if event.session or event.contact in {"", ALL} else event.contact
-
-
-def _as_messages(event: RecallServed, lost: dict[str | None, list[str]]) -> Iterable[str]:
-    if not event.session:
-        for entry in event.entries:
-            yield from _ids_as_messages(entry.query, lost[_asked_about(event)])
-
-
-def _ids_as_messages(query: str, sessions: Iterable[str]) -> Iterable[str]:
-    return (base_message_id(session, role, query) for session in sessions for role in _ROLES)
-
-
-def _messages(event: Event) -> Iterable[str]:
-    match event:
-        case MessageRecorded():
-            return (event.message,)
-        case ContradictionNoted():
-            return event.sources
-        case OverlayAdded():
-            return event.messages
-        case ExtractionCompleted():
-            parts: Sequence[ExtractedItem | DroppedItem] = (*event.items, *event.dropped)
-            return (*event.messages, *(source for one in parts for source in one.sources))
-    return ()
-
-
-def _memories(event: Event) -> Iterable[str]:
-    match event:
-        case ContradictionNoted():
-            return (event.memory, event.other)
-        case MemoryRemembered() | MemoryRestored() | MemoryRejected() | MemoryRevised():
-            return (event.memory,)
-        case ExtractionCompleted():
-            return (one.memory for one in event.items if one.memory)
-        case ReflectionRecorded():
-            return (one.memory for one in event.learnings if one.memory)
-    return ()
-
-
-def _all(parts: Iterable[Iterable[str]]) -> set[str]:
-    return {one for part in parts for one in part}
+    left = msgspec.structs.replace(shown, data=msgspec.Raw(msgspec.json.encode(found.event)), redacted=True)
+    return msgspec.structs.replace(item, raw=msgspec.json.encode(msgspec.structs.replace(left, redacted_by=found.by)))

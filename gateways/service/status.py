@@ -67,6 +67,7 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
         passes=await core.in_thread(lambda: pass_status(core, records)),
+        backup=await core.backups.status() if core.backups is not None and caller.reach.admin else None,
     )
 
 
@@ -163,6 +164,7 @@ async def _base(core: Core) -> StatusReply:
         lag_seconds=await _lag_seconds(core, passed, size.last_seq),
         log_events=size.messages,
         log_bytes=size.bytes,
+        halted=core.events.log.halted,
         committed_at=core.reader.committed_at,
         commit_seconds=round(core.reader.commit_seconds, 6),
     )

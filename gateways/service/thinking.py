@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 
 from domain.envelope import Envelope
@@ -13,6 +13,7 @@ from gateways.service.covering import CoveringWorker
 from gateways.service.extracting import ExtractionWorker
 from gateways.service.models import Models
 from gateways.service.profiles import OpenProfile
+from gateways.service.rounds import ProfileWorker
 from gateways.service.verifying import VerifierWorker
 from projections.ledger import Ledger
 
@@ -32,10 +33,10 @@ class Thinking:
         self.verifier = VerifierWorker(core, models)
         self.covering = CoveringWorker(core, models, self.extraction)
 
-    def hold(self, held: Callable[[str], Awaitable[bool]]) -> None:
-        """Leave profiles alone of which ``held`` says so."""
-        for worker in (self.extraction, self.verifier, self.covering):
-            worker.held = held
+    @property
+    def workers(self) -> tuple[ProfileWorker, ...]:
+        """Those that think."""
+        return self.extraction, self.verifier, self.covering
 
     def wake(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something happened."""

@@ -7,6 +7,7 @@ import sqlite3
 from domain.envelope import Envelope
 from domain.events import OverlayAdded, SummaryRewritten
 from projections.ledger.records import micros
+from projections.ledger.tombstones import bury_summary
 
 __all__ = ["Episodic", "lose_message", "project_episodic"]
 
@@ -49,23 +50,27 @@ def _summary(db: sqlite3.Connection, envelope: Envelope, event: SummaryRewritten
     found = db.execute("SELECT position FROM messages WHERE id = ?", (event.last,)).fetchone()
     count = "SELECT count(*) FROM messages WHERE session = ? AND position <= ? AND forgotten = 0"
     if found is None or db.execute(count, (event.session, found[0])).fetchone()[0] < event.messages:
+        bury_summary(db, envelope, event.session, envelope.position)
         return  # one was forgotten while it was made
     db.execute("UPDATE summaries SET archived_at = ? WHERE session = ? AND archived_at IS NULL", (at, event.session))
     row = (envelope.position, event.session, event.summary, found[0], event.tokens, event.model, at)
     db.execute("INSERT INTO summaries VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
 
 
-def lose_message(db: sqlite3.Connection, message: str) -> None:
+def lose_message(db: sqlite3.Connection, envelope: Envelope, message: str) -> None:
     """Take out every overlay and summary in which a forgotten message has a part."""
     for (overlay,) in db.execute("SELECT overlay FROM overlay_messages WHERE message = ?", (message,)).fetchall():
         (session,) = db.execute("SELECT session FROM overlays WHERE id = ?", (overlay,)).fetchone()
         _drop(db, overlay)
         db.execute("INSERT OR IGNORE INTO lost_overlays VALUES (?, ?)", (overlay, session))
-    db.execute(
-        "DELETE FROM summaries WHERE session = (SELECT session FROM messages WHERE id = ?1)"
-        " AND upto >= (SELECT position FROM messages WHERE id = ?1)",
+    lost = db.execute(
+        "SELECT s.position, s.session FROM summaries s JOIN messages m ON m.session = s.session"
+        " WHERE m.id = ? AND s.upto >= m.position",
         (message,),
-    )
+    ).fetchall()
+    for position, session in lost:
+        bury_summary(db, envelope, session, position)
+        db.execute("DELETE FROM summaries WHERE position = ?", (position,))
 
 
 def _drop(db: sqlite3.Connection, overlay: str) -> None:

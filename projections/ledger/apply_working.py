@@ -8,6 +8,7 @@ from domain.envelope import Envelope
 from domain.events import GoalClosed, GoalProgressed, GoalSet, NotesSet, ReflectionRecorded, TaskCleared, TaskSet
 from domain.indexing import session_token
 from domain.text import fold_key
+from projections.ledger.apply_quotes import rest_on
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 
@@ -62,25 +63,29 @@ def _reflection(db: sqlite3.Connection, envelope: Envelope, event: ReflectionRec
         at,
         actor.principal,
         actor.type,
+        event.contact,
+        event.model,
     )
-    db.execute("INSERT INTO reflections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    db.execute("INSERT INTO reflections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     learnings = (
-        (envelope.position, number, one.text, one.key, one.memory, one.outcome, int(one.text == event.text))
+        (envelope.position, number, one.text, one.key, one.memory, one.outcome)
         for number, one in enumerate(event.learnings)
     )
-    db.executemany("INSERT INTO learnings VALUES (?, ?, ?, ?, ?, ?, ?)", learnings)
+    db.executemany("INSERT INTO learnings VALUES (?, ?, ?, ?, ?, ?)", learnings)
     forgotten = "SELECT id FROM memories WHERE status = 'forgotten' AND id = ?"
     for one in event.learnings:
         # Forgotten between the decision and the append.
         if one.memory and db.execute(forgotten, (one.memory,)).fetchone():
             forget_learning(db, one.memory)
+    rest_on(db, envelope, event)
 
 
 def forget_learning(db: sqlite3.Connection, memory: str) -> None:
     """Take out the words of a forgotten memory where they were learnt."""
     db.execute(
-        "UPDATE reflections SET text = '' WHERE position IN"
-        " (SELECT reflection FROM learnings WHERE memory = ? AND whole = 1)",
+        "UPDATE reflections SET text = '' WHERE position IN (SELECT l.reflection FROM learnings l"
+        " JOIN reflections r ON r.position = l.reflection"
+        " WHERE l.memory = ? AND l.text <> '' AND instr(r.text, l.text) > 0)",
         (memory,),
     )
     db.execute("UPDATE learnings SET text = '', key = '' WHERE memory = ?", (memory,))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from projections.ledger.schema_past import PAST_TABLES
 from projections.ledger.schema_work import WORK_TABLES
 
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 12
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -37,8 +38,9 @@ CREATE TABLE IF NOT EXISTS contact_links (
     PRIMARY KEY (contact, other)
 ) STRICT, WITHOUT ROWID;
 
+-- The last row is what holds now.
 CREATE TABLE IF NOT EXISTS settings (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER PRIMARY KEY,
     version INTEGER NOT NULL,
     settings TEXT NOT NULL
 ) STRICT;
@@ -185,18 +187,6 @@ CREATE TABLE IF NOT EXISTS refusals (
     PRIMARY KEY (rule, subject, provider)
 ) STRICT, WITHOUT ROWID;
 
--- When a version was live, with the expiry and confidence it had then. A restored version has several.
-CREATE TABLE IF NOT EXISTS intervals (
-    memory TEXT NOT NULL,
-    from_position INTEGER NOT NULL,
-    to_position INTEGER,
-    from_at INTEGER NOT NULL,
-    to_at INTEGER,
-    expires_at INTEGER,
-    confidence REAL NOT NULL,
-    PRIMARY KEY (memory, from_position)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS memory_events (
     position INTEGER NOT NULL,
     memory TEXT NOT NULL,
@@ -234,6 +224,16 @@ CREATE TABLE IF NOT EXISTS forgotten (
     actor TEXT NOT NULL,
     actor_type TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What is forgotten (see `domain.redacting`), the event that forgot it, and where that was noted.
+CREATE TABLE IF NOT EXISTS tombstones (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    noted INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tombstones_noted ON tombstones (noted);
 
 -- Work that follows from what is recorded, until it is recorded as done: memories that rest on a forgotten message,
 -- tasks of a session that ended, and deleted sessions with something left of them.
@@ -318,4 +318,4 @@ CREATE TABLE IF NOT EXISTS accesses (
 ) STRICT, WITHOUT ROWID;
 """
 
-TABLES = _TABLES + WORK_TABLES
+TABLES = _TABLES + WORK_TABLES + PAST_TABLES

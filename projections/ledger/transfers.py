@@ -16,41 +16,12 @@ SELECT max(e.at) FROM rejections r JOIN memory_events e ON e.memory = r.memory A
     AND e.address = substr(r.memory, 1, instr(r.memory, '@') - 1)
 WHERE r.skeleton = ? AND r.scope IS ? AND e.position < ?
 """
-_LOST = "SELECT id, session, role FROM messages WHERE forgotten = 1 AND session IN (SELECT value FROM json_each(?))"
 
 
 class TransferQueries:
     """Reads for exports and imports; part of `Ledger`."""
 
     _store: Store
-
-    def forgotten_messages(self, messages: Iterable[str]) -> set[str]:
-        """Return which of these messages are forgotten."""
-        return self._column(
-            "SELECT id FROM messages WHERE forgotten = 1 AND id IN (SELECT value FROM json_each(?))", array(messages)
-        )
-
-    def forgotten_memories(self, memories: Iterable[str]) -> set[str]:
-        """Return which of these versions are forgotten."""
-        return self._column(
-            "SELECT id FROM memories WHERE status = 'forgotten' AND id IN (SELECT value FROM json_each(?))",
-            array(memories),
-        )
-
-    def kept_summaries(self, positions: Iterable[int]) -> set[int]:
-        """Return at which of these positions a summary was written that lost no message."""
-        with self._store.read() as db:
-            sql = "SELECT position FROM summaries WHERE position IN (SELECT value FROM json_each(?))"
-            return {int(row[0]) for row in db.execute(sql, (array(positions),))}
-
-    def sessions_that_lost(self, contact: str | None) -> list[str]:
-        """Return sessions in which a message was forgotten, of a contact or (None) all."""
-        sql = (
-            "SELECT DISTINCT m.session FROM messages m LEFT JOIN conversations c ON c.session = m.session"
-            " WHERE m.forgotten = 1 AND (?1 IS NULL OR c.contact = ?1)"
-        )
-        with self._store.read() as db:
-            return [str(row[0]) for row in db.execute(sql, (contact,))]
 
     def items_of(self, embeddings: Iterable[str]) -> dict[str, str]:
         """Return a message or memory for each of these embeddings whose text is not forgotten."""
@@ -78,7 +49,3 @@ class TransferQueries:
         with self._store.read() as db:
             found = db.execute("SELECT run, position FROM importing ORDER BY position LIMIT 1").fetchone()
         return None if found is None else (str(found[0]), int(found[1]))
-
-    def _column(self, sql: str, *parameters: object) -> set[str]:
-        with self._store.read() as db:
-            return {str(row[0]) for row in db.execute(sql, parameters)}

@@ -12,10 +12,13 @@ from domain.envelope import Envelope
 from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
+from projections.ledger.changes import ChangeQueries
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
+from projections.ledger.past import PastQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
@@ -25,6 +28,7 @@ from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
+from projections.ledger.tombstones import Known, TombstoneQueries
 from projections.ledger.transfers import TransferQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
@@ -39,6 +43,8 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 class Ledger(
     MemoryQueries,
+    PastQueries,
+    ChangeQueries,
     RecallQueries,
     ScopeQueries,
     TimeQueries,
@@ -49,8 +55,10 @@ class Ledger(
     ThinkingQueries,
     GroundQueries,
     UpkeepQueries,
+    DayQueries,
     WorkingQueries,
     TransferQueries,
+    TombstoneQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 
@@ -61,6 +69,7 @@ class Ledger(
     def __init__(self, directory: Path, indexing: Indexing) -> None:
         self._indexing = indexing
         self._store = Store(directory / _FILE)
+        self._known = Known()
         try:
             self._claim()
         except BaseException:
@@ -100,6 +109,7 @@ class Ledger(
             _advance(db, target, new)
             self._remembered.change(at.position, target, new)
         self._remembered.changed()
+        self._known.changed(new)
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+from mcp import Client, StdioServerParameters
+
 from umbriel import Umbriel
 
 README = Path(__file__).parents[2] / "README.md"
 
 
-def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*command: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command as a reader would."""
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=stdin, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
 
 
 def first_lines(count: int, *command: str, cwd: Path) -> list[str]:
@@ -84,6 +88,39 @@ async def test_the_subscription_example_runs(tmp_path: Path) -> None:
     assert "drums" in lines[1]
 
 
+async def test_the_tools_remember_across_restarts(tmp_path: Path) -> None:
+    """A client of the protocol with the configuration shown: what one start remembers, the next one recalls."""
+    (block,) = blocks("json")
+    shown = json.loads(block)["mcpServers"]["umbriel"]
+    assert shown.pop("command") == "umbriel"
+    arguments = ["-m", "gateways.cli", *shown["args"]]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ), cwd=tmp_path)
+    try:
+        async with Client(server) as tools:
+            await tools.call_tool("remember", {"content": "The ferry leaves at nine", "key": "ferry"})
+        await Umbriel.stop_embedded(tmp_path / "memory")
+        async with Client(server) as tools:
+            found = await tools.call_tool("recall", {"query": "When does the ferry leave?"})
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    assert "The ferry leaves at nine" in str(found.content)
+
+
+async def test_the_hooks_remember_across_restarts(tmp_path: Path) -> None:
+    """The two commands, with a stop of the service between them: the second prints what the first kept."""
+    (commands,) = [block for block in blocks("sh") if "umbriel hook" in block]
+    shown = []
+    for line in commands.strip().splitlines():
+        said, _, words = line.removeprefix("echo ").partition(" | ")
+        command = [sys.executable, "-m", "gateways.cli", *shlex.split(words)[1:], "--data", "memory"]
+        try:
+            shown.append(run(*command, cwd=tmp_path, stdin=said.strip("'")))
+        finally:
+            await Umbriel.stop_embedded(tmp_path / "memory")
+    assert [done.returncode for done in shown] == [0, 0], shown
+    assert "Releases go out on Tuesdays." in shown[1].stdout
+
+
 async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
     """The loop of twenty lines goes on where it was when it is run again, with what was learnt in its context."""
     (example,) = [block for block in blocks("python") if "context(" in block]
@@ -96,6 +133,7 @@ async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
             await Umbriel.stop_embedded(tmp_path / "memory")
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
+        assert len(lines) == 2, "a model answers the user, not what is fenced as data"
         assert lines[1].endswith("You said: Which trains go to Lisbon?")
         seen += [int(line.split()[1]) for line in lines]
     assert seen == sorted(seen)

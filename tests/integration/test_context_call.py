@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from domain.grants import Grant, Principal
 from domain.tokens import estimated_tokens
 from projections.ledger import Ledger
 from tests.cheap import CheapEmbedder
-from tests.thinking_world import QUICK, World, thinking, until
+from tests.thinking_world import AGENT, QUICK, World, thinking, until
 
 MARA_ONLY = Principal("shop", "agent", (Grant("p", "read", ("mara",)),))
 
@@ -82,6 +82,13 @@ async def test_a_short_conversation_is_shown_as_it_was_said(world: World[None]) 
     assert reply.total == sum(part.tokens for part in reply.parts) <= reply.budget
 
 
+async def test_what_was_acknowledged_is_in_the_next_context(world: World[None]) -> None:
+    """A loop that records what the user said and asks at once sees it, without waiting for anything by itself."""
+    for number in range(30):
+        await talk(world, 1, start=2 * number)
+        assert numbers((await world.call("context", session="s")).parts)[-1:] == [2 * number]
+
+
 async def test_a_long_conversation_gets_summaries_in_its_middle(world: World[None]) -> None:
     """Beginning and end word for word, summaries between them, each message in one place at most, within the budget."""
     at_least = await talk(world, 300)
@@ -133,8 +140,8 @@ async def test_overlays_survive_a_rebuild_and_new_messages(world: World[None]) -
 
 async def test_overlays_that_overflow_are_told_in_one_summary(world: World[None]) -> None:
     """Where a fifth of the budget is too little for all overlays, the summary of everything stands for the rest."""
-    await talk(world, 400)
-    reply = await covered(world, budget=600)
+    at_least = await talk(world, 400)
+    reply = await covered(world, budget=600, at_least=at_least)
     assert "summary" in kinds(reply)
     (current, *_) = (await ledger_of(world)).summaries("s")
     assert current.archived_at is None
@@ -161,6 +168,7 @@ async def test_a_forgotten_message_takes_its_summaries_along(world: World[None])
     assert {one.id for one in ledger.overlays("s")} == kept
     assert not any("Zanzibar" in one.summary for one in ledger.summaries("s"))
     reply = await covered(world, budget=600)
+    assert "summary" in kinds(reply)
     assert "Zanzibar" not in "".join(part.text for part in reply.parts)
     assert len(ledger.overlays("s")) > len(kept)
     assert ledger.lost_overlays("s") == []
@@ -207,6 +215,28 @@ async def test_everything_is_in_one_place_and_the_changing_parts_come_late(world
     await world.call("set_context", session="s", notes="The cabin is paid.")
     again = await world.call("context", session="s", query="topic", limit=5)
     assert [part.text for part in again.parts[:4]] == [part.text for part in reply.parts[:4]]
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+async def test_what_is_fenced_is_never_the_last_word(world: World[None], role: str) -> None:
+    """Where somebody spoke after the user, or what the user says again is known: a model is to answer no notes."""
+    await talk(world, 3)
+    await world.call("ingest", messages=[{"role": role, "content": "The ferry leaves at nine."}], session="s")
+    await world.call("set_task", session="s", task="Book the ferry")
+    at_least = await talk(world, 1, start=2)
+    reply = await world.call("context", session="s", at_least=at_least, format="openai")
+    assert [part.kind for part in reply.parts] == ["tail", "tail", "task", "tail", "tail"]
+    assert numbers(reply.parts) == [0, 1, 2]
+    assert reply.messages[-1].content.endswith("The ferry leaves at nine.")
+
+
+async def test_a_conversation_without_a_user_ends_with_its_last_message(world: World[None]) -> None:
+    """Only the assistant spoke: what is fenced stands before that; and alone where nobody spoke."""
+    await world.call("ingest", messages=[{"role": "assistant", "content": "Welcome!"}], session="s")
+    for session in ("s", "t"):
+        await world.call("set_task", session=session, task="Book the ferry")
+    assert [part.kind for part in (await world.call("context", session="s")).parts] == ["task", "tail"]
+    assert [part.kind for part in (await world.call("context", session="t")).parts] == ["task"]
 
 
 @pytest.mark.parametrize("format_", ["openai", "anthropic"])
@@ -269,6 +299,29 @@ async def test_a_session_out_of_reach_is_not_there(world: World[None]) -> None:
     assert numbers((await ask("m")).parts) == [0, 1, 2]
     with pytest.raises(NotFoundError):
         await ask("j")
+    assert (await ask("new")).parts == []
+
+
+async def test_a_question_without_a_contact_is_nobody_elses(world: World[None]) -> None:
+    """The record of a recall without a contact reaches them who hear everybody, and no feed of one contact."""
+    question = "What did the auditors find?"
+    await talk(world, 1)
+    for contact in ("", "mara", "jon"):
+        asked = await world.call("recall", query=question + contact, contact=contact)
+    await world.runtime.service.core.reader.wait_for(
+        world.runtime.service.core.positions.read(asked.position, field="position"), 10
+    )
+
+    async def served(principal: Principal) -> list[str]:
+        page = await world.call("feed", principal, kinds=["recall"], limit=100)
+        return [one["query"] for event in page.events for one in event.data["entries"]]
+
+    await until(lambda: _said(served(AGENT), question, question + "mara", question + "jon"))
+    assert await served(MARA_ONLY) == [question + "mara"]
+
+
+async def _said(reading: Awaitable[list[str]], *expected: str) -> bool:
+    return sorted(await reading) == sorted(expected)
 
 
 @pytest.mark.parametrize("fields", [{"session": ""}, {"budget": 99}, {"limit": 0}, {"session": "x" * 65}])

@@ -146,7 +146,7 @@ async def test_what_was_forgotten_stays_so(source: Source, target: Here, profile
         session="s-lost",
     )
     assert (said.outcomes[0].id, said.outcomes[0].outcome) == (source.ids["message"], "blocked")
-    again = await ask(target, profile, "remember", content="A quaggacanary again", key="quaggacanary")
+    again = await ask(target, profile, "remember", content="A quaggacanary again", key="quaggacanary", wait=True)
     assert again.memory.id == source.ids["forgotten"].split("@")[0] + "@2"
     why = await ask(target, profile, "why", id=again.memory.id)
     assert [(one.topic, one.by) for one in why.events if one.topic == "memory.forgotten"] == [

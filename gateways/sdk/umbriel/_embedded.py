@@ -13,6 +13,7 @@ import signal
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -33,9 +34,6 @@ ALREADY_RUNNING = 8
 _PROBE_SECONDS = 5.0
 _POLL_SECONDS = 0.1
 _LOG_LINES = 3
-
-# Kept so that a started service outlives its Popen object without a warning.
-_started: list[subprocess.Popen[bytes]] = []
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -164,8 +162,6 @@ def _password(data: Path, principal: str) -> str:
 
 
 def _alive(pid: int) -> bool:
-    for process in _started:
-        process.poll()  # an ended child of ours answers signals until it is waited for
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -196,7 +192,8 @@ def _start(data: Path) -> subprocess.Popen[bytes]:
         )
     finally:
         os.close(log)
-    _started.append(process)
+    # An ended child answers signals until it is waited for, and whoever else stops the service would wait for ever.
+    threading.Thread(target=process.wait, name="umbriel-reaper", daemon=True).start()
     return process
 
 

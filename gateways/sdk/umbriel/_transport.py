@@ -7,15 +7,24 @@ import random
 import re
 import ssl
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from umbriel._errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError, error_from
+from umbriel._errors import (
+    BuildingError,
+    InvalidInputError,
+    MismatchError,
+    RefusedError,
+    UmbrielError,
+    UnavailableError,
+    error_from,
+)
 from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name", "trusting"]
@@ -150,6 +159,11 @@ class Transport:
         reconnected, self._reconnected = self._reconnected, asyncio.Event()
         reconnected.set()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the connection stands now."""
+        return self._client.is_connected
+
     async def close(self) -> None:
         """Close the connection; closing twice does nothing, nor does it matter whether the server is still there."""
         if self._client.is_closed:
@@ -165,7 +179,7 @@ class Transport:
         self,
         profile: str,
         verb: str,
-        request: msgspec.Struct,
+        request: msgspec.Struct | Mapping[str, Any],
         reply: type[Reply],
         *,
         timeout: float,
@@ -188,7 +202,7 @@ class Transport:
             except _LostError:
                 continue
             except UmbrielError as error:
-                if not error.retryable or isinstance(error, _NoAnswerError) or time.monotonic() + pause > deadline:
+                if not error.retryable or isinstance(error, _ONCE) or time.monotonic() + pause > deadline:
                     raise
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, guards nothing
             pause = min(pause * 2, _LONGEST_PAUSE)
@@ -262,7 +276,11 @@ class _NoAnswerError(UnavailableError):
     """The whole time-out passed, so that trying again at once would only double it."""
 
 
-def _encode(request: msgspec.Struct) -> bytes:
+#: What is not tried again here: it has taken its time, or is asked again by whoever shows how far it is.
+_ONCE = (_NoAnswerError, BuildingError)
+
+
+def _encode(request: msgspec.Struct | Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(request)
     except UnicodeEncodeError as error:

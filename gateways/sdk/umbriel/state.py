@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel._wire import Reply, Request
+from umbriel.backups import BackupsStatus
 from umbriel.upkeep import PassStatus
 
 __all__ = [
@@ -121,6 +122,13 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: the last backup that was made by itself, and when the next is due; None where none are
+    backup: BackupsStatus | None = None
+    #: who asked, and as what: ``person`` or ``agent``
+    principal: str = ""
+    principal_type: str = ""
+    #: why nothing is written or read any more, empty while the log is what was written to it
+    halted: str = ""
 
 
 class RebuildRequest(Request, frozen=True):
