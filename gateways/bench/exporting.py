@@ -26,11 +26,15 @@ _MIB = 1024**2
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """One command: its time, and the most memory (MiB) that its process and the service's held; None where unknown."""
+    """One command: its time, and the most memory (MiB) that its process and the service's held; None where unknown.
+
+    ``before_mib`` is what the service held when it began: the views of the profile are most of it.
+    """
 
     seconds: float
     events_per_second: float
     client_mib: float
+    before_mib: float | None
     service_mib: float | None
 
 
@@ -63,7 +67,7 @@ def export(
     for name, phase in (("import", report.imported), ("export", report.exported)):
         print(
             f"{name}: {phase.seconds:.1f} s, {phase.events_per_second:.0f} events/s; most memory:"
-            f" client {_mib(phase.client_mib)}, service {_mib(phase.service_mib)}"
+            f" client {_mib(phase.client_mib)}, service {_mib(phase.service_mib)} from {_mib(phase.before_mib)}"
         )
 
 
@@ -94,12 +98,17 @@ async def _run(events: int, data: Path | None) -> ExportBench:
 
 
 async def _phase(events: int, pid: int, command: list[str], place: Path, profile: str) -> Phase:
+    before = _peak(pid, field="VmRSS")
     _peak(pid, reset=True)
     started = time.monotonic()
     client = await asyncio.to_thread(_carried_out, [*command, "--data", str(place), "--profile", profile, "--json"])
     seconds = time.monotonic() - started
     return Phase(
-        seconds=seconds, events_per_second=events / seconds, client_mib=client, service_mib=_peak(pid, reset=False)
+        seconds=seconds,
+        events_per_second=events / seconds,
+        client_mib=client,
+        before_mib=before,
+        service_mib=_peak(pid),
     )
 
 
@@ -121,7 +130,7 @@ def _service(place: Path) -> int:
     return int(msgspec.json.decode((place / "endpoint.json").read_bytes())["pid"])
 
 
-def _peak(pid: int, *, reset: bool) -> float | None:
+def _peak(pid: int, *, reset: bool = False, field: str = "VmHWM") -> float | None:
     """Return the most memory a process held since the last reset, in MiB; None where the system does not tell."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
@@ -129,4 +138,4 @@ def _peak(pid: int, *, reset: bool) -> float | None:
             Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
     except OSError:
         return None
-    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), None)
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(field)), None)

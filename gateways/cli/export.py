@@ -16,6 +16,7 @@ from rich.progress import Progress
 
 from gateways.cli import output
 from gateways.cli.feed import After
+from gateways.cli.markdown import live_memories, markdown
 from gateways.cli.options import Contact, time_of
 from gateways.cli.session import Session, verb_after
 from umbriel import Export, InvalidInputError, sequence_of
@@ -28,7 +29,7 @@ _MARK = f'"type":"{TRAILER}"'.encode()
 
 
 class ExportSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export wrote, and the position to go on after."""
+    """What an export wrote (``events`` are memories in Markdown), and the position to go on after."""
 
     profile: str
     events: int
@@ -58,6 +59,9 @@ def _prepare(
     ] = False,
     vectors: Annotated[bool, typer.Option("--vectors/--no-vectors", help="With the vectors of embeddings.")] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with OUTPUT.partial where it was cut off.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="The live memories for people to read, of CONTACT or all, instead.")
+    ] = False,
     show_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the lines.")] = False,
 ) -> dict[str, object]:
     if show_schema:
@@ -65,6 +69,10 @@ def _prepare(
         raise typer.Exit
     if resume and target is None:
         raise InvalidInputError("nothing to go on with", expected="--output with --resume", found="stdout")
+    if as_markdown and (after or until or kinds or since or before or encrypted or resume or not vectors):
+        raise InvalidInputError(
+            "Markdown has the live memories, not events", expected="--markdown with --contact at most", found="a filter"
+        )
     filters = {
         "after": after,
         "until": until,
@@ -75,12 +83,17 @@ def _prepare(
         "encrypted": encrypted,
         "vectors": vectors,
     }
-    return {"target": target, "resume": resume, "filters": filters}
+    return {"target": target, "resume": resume, "readable": as_markdown, "filters": filters}
 
 
 @verb_after(_prepare)
-async def export(session: Session, target: Path | None, resume: bool, filters: dict[str, object]) -> None:
+async def export(
+    session: Session, target: Path | None, *, resume: bool, readable: bool, filters: dict[str, object]
+) -> None:
     """Write a profile's events as JSON Lines of CloudEvents 1.0, without what was forgotten."""
+    if readable:
+        await _readable(session, target, str(filters["contact"]))
+        return
     lines = session.client.export(**filters)  # type: ignore[arg-type]
     if target is None:
         async for line in lines:
@@ -95,6 +108,21 @@ async def export(session: Session, target: Path | None, resume: bool, filters: d
         profile=session.client.profile, events=lines.events, position=lines.position, file=str(target)
     )
     session.show(summary, lambda: output.say(f"{summary.events} events of {summary.profile} in {target}."))
+
+
+async def _readable(session: Session, target: Path | None, contact: str) -> None:
+    client = session.client
+    memories = [one async for one in live_memories(client, contact or "*")]
+    text = "".join(f"{line}\n" for line in markdown(client.profile, memories)).encode()
+    if target is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+        return
+    with writing(target) as stream:
+        stream.write(text)
+    position = (await client.status()).applied
+    summary = ExportSummary(profile=client.profile, events=len(memories), position=position, file=str(target))
+    session.show(summary, lambda: output.say(f"{summary.events} memories of {client.profile} in {target}."))
 
 
 async def _shown(lines: Export, bar: Progress, profile: str) -> AsyncIterator[bytes]:
