@@ -36,8 +36,6 @@ def markdown(profile: str, memories: Iterable[Memory]) -> Iterator[str]:
     ordered = sorted(
         memories, key=lambda one: (one.contact, _ORDER.get(one.kind, len(_ORDER)), one.key, one.text, one.id)
     )
-        memories, key=lambda one: (one.contact, _ORDER.get(one.kind, len(_ORDER)), one.key, one.text, one.id)
-    )
     yield f"# Memories of {_plain(profile)}"
     yield ""
     yield f"{len(ordered)} live memories."
