@@ -9,6 +9,7 @@ a contact is resolved in the ledger when a query is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
@@ -27,10 +28,11 @@ from domain.events import (
     ProfileErased,
 )
 from domain.ids import digest128
-from domain.kinds import Source, agent_scope, contact_scope, conversation_scope, memory_scope, memory_session
+from domain.kinds import agent_scope, contact_scope, conversation_scope, memory_scope, memory_session
 
 __all__ = [
     "AGENT_TOKEN",
+    "HasScope",
     "IndexChange",
     "IndexItem",
     "Indexing",
@@ -41,6 +43,23 @@ __all__ = [
     "message_text",
     "session_token",
 ]
+
+
+class HasScope(Protocol):
+    """What the key of a memory is chosen by: its event and its row in the ledger have it."""
+
+    @property
+    def source(self) -> str:
+        """The path that wrote it."""
+
+    @property
+    def session(self) -> str:
+        """The session it was drawn from or is of."""
+
+    @property
+    def scope(self) -> str | None:
+        """The contact as written, None for agent-wide."""
+
 
 AGENT_TOKEN = "a"  # noqa: S105 -- a filter token, not a secret
 
@@ -94,7 +113,7 @@ def memory_key_scope(event: MemoryRemembered) -> str:
     return key_scope_of(event.memory, event.source, event.session, event.scope)
 
 
-def key_scope_of(memory: str, source: Source, session: str, scope: str | None) -> str:
+def key_scope_of(memory: str, source: str, session: str, scope: str | None) -> str:
     """Return the key scope of a memory of which this is known."""
     if drawn_from := memory_session(source, session):
         return conversation_scope(drawn_from)
@@ -134,11 +153,11 @@ class Indexing:
         """Return what ``envelope`` changes in an index, or None."""
         event, at = envelope.data, envelope.position
         match event:
-            case MessageRecorded():
+            case MessageRecorded(redacted=False):
                 return IndexChange(position=at, add=self._message(envelope.key_id, event))
-            case MemoryRemembered():
+            case MemoryRemembered(redacted=False):
                 return IndexChange(position=at, add=self._memory(envelope.key_id, event))
-            case MemoryRestored():
+            case MemoryRestored() if not event.content.redacted:
                 return IndexChange(position=at, add=self._memory(envelope.key_id, event.content))
             case MemorySuperseded() | MemoryRetracted() | MemoryRejected() | MemoryExpired():
                 return IndexChange(position=at, remove=(event.memory,))

@@ -147,8 +147,10 @@ class Memory(CopyState, Kept):
     def _write(
         self, standing: Version | None, draft: MemoryRemembered, context: Context, *, rule: str = "address"
     ) -> Remembered:
-        # Versions that were erased had numbers too, and each took an event at least.
-        number = self.version + 1 if self.erased else len(self.versions) + 1
+        # Earlier ones may be missing: those whose key was destroyed are not imported. Versions that were erased had
+        # numbers too, and each took an event at least.
+        last = self.versions[-1].written.version if self.versions else 0
+        number = max(last, self.version if self.erased else 0) + 1
         event = msgspec.structs.replace(draft, memory=memory_id(draft.address, number), version=number)
         self.emit(event, context, key_scope=memory_key_scope(event))
         if standing is None:
@@ -335,15 +337,17 @@ class Memory(CopyState, Kept):
         return next((v for v in reversed(self.versions) if v.status == "live"), None)
 
     def _set(self, memory: str, status: Status, request_id: str = "") -> None:
-        self.find(memory).status = status
+        version = self.find(memory)
+        if version.status != "forgotten":
+            version.status = status
         if request_id:
             self._by_request[request_id] = memory
 
     def on_remembered(self, event: MemoryRemembered) -> None:
         """Append a version."""
-        self.versions.append(
-            Version(event, self.author.principal, self.author.type, self.at, expires_at=event.expires_at)
-        )
+        version = Version(event, self.author.principal, self.author.type, self.at, expires_at=event.expires_at)
+        version.status = "forgotten" if event.redacted else "live"
+        self.versions.append(version)
         self._rejected.discard(skeleton(event.text))
         if event.request_id:
             self._by_request[event.request_id] = event.memory

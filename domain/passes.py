@@ -6,7 +6,10 @@ from domain.events import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.kernel import Aggregate, Context
 from domain.kinds import profile_scope
 
-__all__ = ["Upkeep", "upkeep_id"]
+__all__ = ["CONSOLIDATION", "Upkeep", "upkeep_id"]
+
+#: The name of the pass that decays and merges, and the rule of the supersessions it makes.
+CONSOLIDATION = "consolidation"
 
 
 def upkeep_id(name: str, day: str) -> str:

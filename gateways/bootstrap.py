@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -53,6 +53,7 @@ from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
 from gateways.service.guarding import Guard, check_log
+from gateways.service.importing import held
 from gateways.service.key_rotation import KeyRotation
 from gateways.service.models import Models
 from gateways.service.past_views import clear_past
@@ -62,6 +63,7 @@ from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.rounds import ProfileWorker
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
 from gateways.service.tombstones import destroy_recorded
@@ -302,13 +304,20 @@ def _start_workers(
         work["backups"] = core.backups.run()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
+    _hold(core, (core.worker, following_up, daily, *(thinking.workers if thinking is not None else ())))
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
 
 
+def _hold(core: Core, workers: Iterable[ProfileWorker]) -> None:
+    """Let nobody think about half an import."""
+    for worker in workers:
+        worker.held = held(core)
+
+
 #: Categories whose events may leave something to embed.
-_EMBEDDED = frozenset({"message", "memory"})
+_EMBEDDED = frozenset({"message", "memory", "profile"})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

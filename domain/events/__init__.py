@@ -52,7 +52,14 @@ from domain.events.memory import (
     MemoryUnpinned,
 )
 from domain.events.principal import PrincipalChanged
-from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
+from domain.events.profile import (
+    ContactsLinked,
+    ContactsUnlinked,
+    ImportStarted,
+    ProfileCreated,
+    ProfileImported,
+    SettingsChanged,
+)
 from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
 from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
@@ -82,6 +89,7 @@ __all__ = [
     "GoalClosed",
     "GoalProgressed",
     "GoalSet",
+    "ImportStarted",
     "Judgement",
     "KeyDestroyed",
     "Learning",
@@ -114,6 +122,7 @@ __all__ = [
     "ProfileCreated",
     "ProfileDeleted",
     "ProfileErased",
+    "ProfileImported",
     "RecallServed",
     "ReflectionDrafted",
     "ReflectionRecorded",

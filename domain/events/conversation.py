@@ -25,6 +25,7 @@ class MessageRecorded(Event, frozen=True):
     """One message of a conversation, as it was said.
 
     ``at`` is when it was said, if known, and ``utc_offset`` how many minutes east of UTC the clock was that said so.
+    ``redacted``: it was forgotten before it was imported, and came without what it said.
     """
 
     TOPIC = "message.recorded"
@@ -39,6 +40,7 @@ class MessageRecorded(Event, frozen=True):
     turn_id: str = ""
     channel: str = ""
     utc_offset: int = 0
+    redacted: bool = False
 
     @property
     def said_at(self) -> datetime | None:

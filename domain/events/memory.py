@@ -36,6 +36,7 @@ class MemoryRemembered(Event, frozen=True):
     ``memory`` is ``<address>@<version>``; ``scope`` is the contact as written, None for agent-wide;
     ``folded`` is the normalised content that duplicates are recognised by. ``stated_at`` is when it was said, None
     for now; ``extraction`` and ``model`` tell which work wrote it where no caller did. A copy has its ``origin``.
+    ``redacted``: it was forgotten before it was imported, and came without what it said.
     """
 
     TOPIC = "memory.remembered"
@@ -63,6 +64,7 @@ class MemoryRemembered(Event, frozen=True):
     extraction: str = ""
     model: str = ""
     origin: Origin | None = None
+    redacted: bool = False
 
 
 class MemorySuperseded(Event, frozen=True):

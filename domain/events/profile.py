@@ -1,11 +1,20 @@
-"""Events of a profile: its creation, settings, and which contacts are one person."""
+"""Events of a profile: its creation, settings, which contacts are one person, and what was imported into it."""
 
 from __future__ import annotations
+
+import msgspec
 
 from domain.events.base import Event
 from domain.settings import ProfileSettings
 
-__all__ = ["ContactsLinked", "ContactsUnlinked", "ProfileCreated", "SettingsChanged"]
+__all__ = [
+    "ContactsLinked",
+    "ContactsUnlinked",
+    "ImportStarted",
+    "ProfileCreated",
+    "ProfileImported",
+    "SettingsChanged",
+]
 
 
 class ProfileCreated(Event, frozen=True):
@@ -38,3 +47,27 @@ class ContactsUnlinked(Event, frozen=True):
     TOPIC = "profile.contacts_unlinked"
     first: str
     second: str
+
+
+class ImportStarted(Event, frozen=True):
+    """An export is being imported: until `ProfileImported` nobody thinks about what the profile holds.
+
+    ``run`` is the SHA-256 of the file's lines (hex), ``source`` the profile and ``log`` the log that it was made of.
+    """
+
+    TOPIC = "profile.import_started"
+    run: str
+    source: str = ""
+    log: str = ""
+
+
+class ProfileImported(Event, frozen=True):
+    """An import is over; whoever caused this event imported it. ``counts`` are outcomes of lines, by name.
+
+    ``abandoned``: it was given up half-way, and what had come stays.
+    """
+
+    TOPIC = "profile.imported"
+    run: str
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    abandoned: bool = False

@@ -20,6 +20,7 @@ from gateways.bench.ablation import Ablated, Ablation, parse_settings
 from gateways.bench.ablation import ablate as ablate_sample
 from gateways.bench.context_cli import context
 from gateways.bench.conversations import YieldReport, measure_yield
+from gateways.bench.exporting import export
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
 from gateways.bench.judging import judge
@@ -211,3 +212,4 @@ app.command()(judge)
 app.command()(context)
 app.command()(mutate)
 app.command()(speed)
+app.command()(export)

@@ -15,7 +15,7 @@ import msgspec
 
 from umbriel import InvalidInputError, Umbriel
 
-__all__ = ["Place"]
+__all__ = ["Place", "temporary"]
 
 _POLL_SECONDS = 0.05
 #: Fifteen seconds: a service closes its views and its server before it goes.
@@ -46,12 +46,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             async with await Umbriel.embedded(self.data, principal=self.principal) as client:
                 yield client
         else:
-            async with _temporary() as data, await Umbriel.embedded(data, principal=self.principal) as client:
+            async with temporary() as data, await Umbriel.embedded(data, principal=self.principal) as client:
                 yield client
 
 
 @asynccontextmanager
-async def _temporary() -> AsyncIterator[Path]:
+async def temporary() -> AsyncIterator[Path]:
+    """Lend a data directory; the service on it is stopped and the directory removed at the end."""
     data = Path(tempfile.mkdtemp(prefix="umbriel-bench-"))
     try:
         yield data

@@ -22,9 +22,11 @@ from gateways.cli.demo import demo
 from gateways.cli.diff import diff
 from gateways.cli.doctor import doctor
 from gateways.cli.erasure import delete_profile, erase
-from gateways.cli.export import export, feed
+from gateways.cli.export import export
+from gateways.cli.feed import feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.hook import hook
+from gateways.cli.importing import import_
 from gateways.cli.ingest import ingest
 from gateways.cli.keys import keys
 from gateways.cli.mcp import mcp
@@ -67,6 +69,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "unpin": unpin,
         "expire": expire,
         "copy": copy,
+        "import": import_,
         "end-session": end_session,
         "delete-session": delete_session,
     },

@@ -1,52 +1,35 @@
-"""Commands that follow the log: feed and export."""
+"""The command that takes a profile's events out as JSON Lines."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, BinaryIO
 
 import msgspec
 import typer
 from rich.progress import Progress
 
 from gateways.cli import output
-from gateways.cli.options import Contact
-from gateways.cli.session import Session, verb
-from umbriel import FeedEvent, InvalidInputError, Umbriel, sequence_of
+from gateways.cli.feed import After
+from gateways.cli.markdown import live_memories, markdown
+from gateways.cli.options import Contact, time_of
+from gateways.cli.session import Session, verb_after
+from umbriel import Export, InvalidInputError, sequence_of
+from umbriel.exports import TRAILER, schema
 
-__all__ = ["CloudEvent", "ExportSummary", "as_cloud_event", "export", "feed"]
+__all__ = ["ExportSummary", "export", "writing"]
 
-_PAGE = 500
-
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option("--kind", help="An event category, as message or memory; repeat. Default: all but the quiet ones."),
-]
-After = Annotated[str, typer.Option("--after", help="Only events after this position.")]
-
-
-class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event in the form of CloudEvents 1.0, with the log's position as an extension."""
-
-    id: str
-    source: str
-    type: str
-    time: datetime
-    subject: str
-    data: dict[str, Any]
-    umbrielposition: str
-    umbrielactor: str
-    umbrielactortype: str
-    specversion: str = "1.0"
-    datacontenttype: str = "application/json"
+_TIME = "ISO 8601; UTC without a zone."
+_MARK = f'"type":"{TRAILER}"'.encode()
 
 
 class ExportSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export wrote, and the position to go on after."""
+    """What an export wrote (``events`` are memories in Markdown), and the position to go on after."""
 
     profile: str
     events: int
@@ -54,103 +37,123 @@ class ExportSummary(msgspec.Struct, frozen=True, kw_only=True):
     file: str
 
 
-@verb
-async def feed(
-    session: Session,
-    after: After = "",
-    kinds: Kinds = None,
-    contact: Contact = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many events.")] = 100,
-    wait: Annotated[float, typer.Option("--wait", help="Seconds to wait for the first event, up to 30.")] = 0.0,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on for ever, across reconnects.")] = False,
-) -> None:
-    """Show a profile's events in the order of the log."""
-    if follow:
-        async for event in session.client.subscribe(after=after, kinds=kinds or (), contact=contact):
-            if session.json:
-                output.write_json_line(event)
-            else:
-                output.say(_one_line(event))
-        return
-    reply = await session.client.feed(after=after, kinds=kinds or (), contact=contact, limit=limit, wait=wait)
-
-    def people() -> None:
-        for event in reply.events:
-            output.say(_one_line(event))
-        output.say(f"Next: --after {reply.position}")
-
-    session.show(reply, people)
-
-
-def _one_line(event: FeedEvent) -> str:
-    said = next((str(event.data[field]) for field in ("content", "text", "reason") if event.data.get(field)), "")
-    if event.redacted:
-        said = f"{said} (forgotten)".strip()
-    return f"{output.when(event.recorded_at)}  {event.position}  {event.topic}  {event.actor}  {said}".rstrip()
-
-
-@verb
-async def export(
-    session: Session,
+def _prepare(
+    *,
     target: Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout when not given.")] = None,
     after: After = "",
-    kinds: Kinds = None,
+    until: Annotated[str, typer.Option("--until", help="Only events up to this position.")] = "",
+    kinds: Annotated[
+        list[str] | None, typer.Option("--kind", help="An event category, as message or memory; repeat. Default: all.")
+    ] = None,
+    contact: Contact = "",
+    since: Annotated[
+        datetime | None,
+        typer.Option("--since", parser=time_of, metavar="TIME", help=f"Only what was recorded then or later. {_TIME}"),
+    ] = None,
+    before: Annotated[
+        datetime | None,
+        typer.Option("--before", parser=time_of, metavar="TIME", help=f"Only what was recorded before. {_TIME}"),
+    ] = None,
+    encrypted: Annotated[
+        bool, typer.Option("--encrypted", help="Bodies as they are stored: dead once their keys are destroyed.")
+    ] = False,
+    vectors: Annotated[bool, typer.Option("--vectors/--no-vectors", help="With the vectors of embeddings.")] = True,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with OUTPUT.partial where it was cut off.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="The live memories for people to read, of CONTACT or all, instead.")
+    ] = False,
+    show_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the lines.")] = False,
+) -> dict[str, object]:
+    if show_schema:
+        sys.stdout.write(schema().decode())
+        raise typer.Exit
+    if resume and target is None:
+        raise InvalidInputError("nothing to go on with", expected="--output with --resume", found="stdout")
+    if as_markdown and (after or until or kinds or since or before or encrypted or resume or not vectors):
+        raise InvalidInputError(
+            "Markdown has the live memories, not events", expected="--markdown with --contact at most", found="a filter"
+        )
+    filters = {
+        "after": after,
+        "until": until,
+        "kinds": kinds or (),
+        "contact": contact,
+        "since": since,
+        "before": before,
+        "encrypted": encrypted,
+        "vectors": vectors,
+    }
+    return {"target": target, "resume": resume, "readable": as_markdown, "filters": filters}
+
+
+@verb_after(_prepare)
+async def export(
+    session: Session, target: Path | None, *, resume: bool, readable: bool, filters: dict[str, object]
 ) -> None:
-    """Write a profile's events as JSON Lines of CloudEvents 1.0."""
-    count, position = 0, after
-    with output.progress(shown=target is not None and not session.json) as bar, _opened(target) as stream:
-        async for event in _events(session.client, after, kinds or [], bar):
-            stream.write(msgspec.json.encode(as_cloud_event(event, session.client.profile)).decode() + "\n")
-            count, position = count + 1, event.position
-    if target is None:
+    """Write a profile's events as JSON Lines of CloudEvents 1.0, without what was forgotten."""
+    if readable:
+        await _readable(session, target, str(filters["contact"]))
         return
-    summary = ExportSummary(profile=session.client.profile, events=count, position=position, file=str(target))
-    session.show(summary, lambda: output.say(f"{count} events of {summary.profile} in {target}."))
-
-
-def as_cloud_event(event: FeedEvent, profile: str) -> CloudEvent:
-    """Return a feed event in the form of CloudEvents 1.0; its subject is the memory or message it is about."""
-    about = (event.data.get(field) for field in ("memory", "message", "session", "name"))
-    return CloudEvent(
-        id=event.event_id,
-        source=f"umbriel/{profile}",
-        type=event.topic,
-        time=event.recorded_at,
-        subject=next((str(one) for one in about if one), profile),
-        data=event.data,
-        umbrielposition=event.position,
-        umbrielactor=event.actor,
-        umbrielactortype=event.actor_type,
+    lines = session.client.export(**filters)  # type: ignore[arg-type]
+    if target is None:
+        async for line in lines:
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        return
+    with output.progress(shown=not session.json) as bar, writing(target, resume=resume) as stream:
+        lines.resume(_whole(stream))
+        async for line in _shown(lines, bar, session.client.profile):
+            stream.write(line)
+    summary = ExportSummary(
+        profile=session.client.profile, events=lines.events, position=lines.position, file=str(target)
     )
+    session.show(summary, lambda: output.say(f"{summary.events} events of {summary.profile} in {target}."))
 
 
-async def _events(client: Umbriel, after: str, kinds: list[str], bar: Progress) -> AsyncIterator[FeedEvent]:
-    """Yield the events up to where the log ended when this began."""
-    end = sequence_of((await client.status()).log_position)
-    task = bar.add_task(f"exporting {client.profile}", total=end, completed=sequence_of(after))
-    while sequence_of(after) < end:
-        page = await client.feed(after=after, kinds=kinds, limit=_PAGE)
-        for event in page.events:
-            yield event
-        if page.position == after and not page.events:
-            return
-        after = page.position
-        bar.update(task, completed=min(end, sequence_of(after)))
+async def _readable(session: Session, target: Path | None, contact: str) -> None:
+    client = session.client
+    memories = [one async for one in live_memories(client, contact or "*")]
+    text = "".join(f"{line}\n" for line in markdown(client.profile, memories)).encode()
+    if target is None:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+        return
+    with writing(target) as stream:
+        stream.write(text)
+    position = (await client.status()).applied
+    summary = ExportSummary(profile=client.profile, events=len(memories), position=position, file=str(target))
+    session.show(summary, lambda: output.say(f"{summary.events} memories of {client.profile} in {target}."))
+
+
+async def _shown(lines: Export, bar: Progress, profile: str) -> AsyncIterator[bytes]:
+    task = bar.add_task(f"exporting {profile}", total=None)
+    async for line in lines:
+        yield line
+        bar.update(task, completed=sequence_of(lines.position), total=sequence_of(lines.until))
 
 
 @contextmanager
-def _opened(target: Path | None) -> Iterator[TextIO]:
-    """Lend stdout, or a file that appears under its name only when it is whole."""
-    if target is None:
-        yield sys.stdout
-        return
+def writing(target: Path, *, resume: bool = False) -> Iterator[BinaryIO]:
+    """Lend a file that appears under its name only when it is whole; what was cut off stays as ``….partial``."""
     partial = target.with_name(target.name + ".partial")
     try:
-        with partial.open("w", encoding="utf-8") as stream:
+        with partial.open("r+b" if resume and partial.exists() else "w+b") as stream:
             partial.chmod(0o600)
             yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         partial.replace(target)
     except OSError as error:
         raise InvalidInputError(f"cannot write {target}", expected="a writable file", found=str(error)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+
+
+def _whole(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the whole lines of a file that was cut off, and cut off the rest."""
+    whole = 0
+    for line in stream:
+        if not line.endswith(b"\n") or _MARK in line:
+            break
+        whole += len(line)
+        yield line
+    stream.seek(whole)
+    stream.truncate()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gateways.cli import errors, output
-from gateways.cli.export import After, Kinds
+from gateways.cli.feed import After, Kinds
 from gateways.cli.options import Contact
 from gateways.cli.session import Session, verb
 from umbriel import FeedEvent, InvalidInputError, Subscription, UmbrielError

@@ -155,10 +155,10 @@ class StreamReader:
         batch = _Batch(batch=min(limit, PAGE_MESSAGES), max_bytes=PAGE_BYTES, seq=max(start, 1), next_by_subj=subject)
         return await self._page(batch)
 
-    async def last_of_each(self, subjects: Sequence[str]) -> list[Entry]:
-        """Return the last event of each of up to 1,024 subjects that have one."""
+    async def last_of_each(self, subjects: Sequence[str], up_to: int = 0) -> list[Entry]:
+        """Return the last event of each of up to 1,024 subjects that have one, at or below ``up_to`` unless 0."""
         found: list[Entry] = []
-        start = up_to = 0
+        start = 0
         while True:
             batch = _Batch(
                 batch=HEADS_PER_REQUEST, max_bytes=PAGE_BYTES, seq=start, multi_last=list(subjects), up_to_seq=up_to

@@ -12,6 +12,8 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from datetime import datetime
+from itertools import count
 from typing import TypeVar
 
 import msgspec
@@ -227,6 +229,20 @@ class KeyRing:
         key = None if is_destroyed(record) else Key(key_id, self._unwrap(record))
         _bounded(self._by_id)[profile, key_id] = key
         return key
+
+    async def destroyed_at(self, profile: str, scope: str) -> datetime | None:
+        """Return when a key of a scope was destroyed last, None when none ever was."""
+        secret = await self.secret(profile)
+        known, found = self._current.get((profile, scope)), None
+        for generation in count(1):
+            key_id = keyed_id(secret, "key", scope, str(generation))
+            if known is not None and known.key_id == key_id:
+                break
+            record = await self.records.last(key_subject(profile, key_id))
+            if record is None or not is_destroyed(record):
+                break
+            found = datetime.fromisoformat(record.time)
+        return found
 
     # -- destroying keys ------------------------------------------------------------------------
 

@@ -88,6 +88,15 @@ class Log:
             found.update({entry.originator_id: entry for entry in await self._reader.last_of_each(chunk)})
         return found
 
+    async def heads_at(self, originator_ids: Sequence[str], position: int) -> dict[str, Entry]:
+        """Return the last event of every aggregate that had one when the log ended at ``position``."""
+        subjects = [subject_for(one, self._prefix) for one in dict.fromkeys(originator_ids)]
+        found: dict[str, Entry] = {}
+        for chunk in _chunks(subjects) if position else []:
+            entries = await self._reader.last_of_each(chunk, position)
+            found.update({entry.originator_id: entry for entry in entries})
+        return found
+
     async def events(self, originator_id: str, after_version: int = 0, *, after_position: int = 0) -> list[Entry]:
         """Return an aggregate's events with a version above ``after_version``, up to the leader's head.
 

@@ -78,6 +78,7 @@ class RawMessage(msgspec.Struct, frozen=True):
     seq: int
     hdrs: str = ""
     data: str = ""
+    time: str = ""
 
     def headers(self) -> dict[str, str]:
         """Return the message's headers."""

@@ -17,7 +17,7 @@ import structlog
 
 from domain.envelope import Envelope
 from domain.errors import UmbrielError
-from domain.events import ProfileCreated
+from domain.events import ProfileCreated, ProfileImported
 from domain.passes import Upkeep, upkeep_id
 from domain.upkeep import day_of
 from gateways.jetstream.schedules import Firing, Schedules
@@ -91,7 +91,7 @@ class DailyPasses(ProfileWorker):
     def look_at_new(self, envelopes: Sequence[Envelope]) -> None:
         """Look at profiles that the directory has just learned of: a log may be older than the directory."""
         for envelope in envelopes:
-            if isinstance(envelope.data, ProfileCreated):
+            if isinstance(envelope.data, ProfileCreated | ProfileImported):
                 self.wake(envelope.profile)
 
     async def _work(self, profile: str) -> bool:

@@ -19,14 +19,15 @@ from gateways.service.validate import check_limit
 from projections.ledger import Ledger
 from umbriel.types import FeedRequest
 
-__all__ = ["NEW", "QUIET", "FeedPage", "Owner", "feed", "linked_with", "owners_of"]
+__all__ = ["CATEGORIES", "NEW", "QUIET", "FeedPage", "Owner", "feed", "linked_with", "owners_of"]
 
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
 _LOUD = frozenset(
     {"message", "conversation", "memory", "extraction", "reflection", "goal", "profile", "refusal", "seal", "upkeep"}
 )
-_CATEGORIES = _LOUD | QUIET
+#: Every category that a feed or an export may ask for.
+CATEGORIES = _LOUD | QUIET
 #: Seconds one request reads on over events that its filter leaves out, when it does not wait longer anyway.
 _SCAN_SECONDS = 5.0
 
@@ -119,10 +120,10 @@ async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -
     check_limit(request.limit, core.settings.limits.feed_limit)
     if request.contact:
         check_name(request.contact, field="contact", max_chars=core.settings.limits.contact_chars)
-    unknown = set(request.kinds) - _CATEGORIES
+    unknown = set(request.kinds) - CATEGORIES
     if unknown:
         raise InvalidInputError(
-            "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
+            "unknown event category", expected=", ".join(sorted(CATEGORIES)), found=", ".join(sorted(unknown))
         )
     contacts = await linked_with(core, reach, profile, request.contact) if request.contact else ()
     return _Filter(profile, frozenset(request.kinds) or _LOUD, frozenset(contacts), reach)

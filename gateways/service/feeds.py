@@ -27,6 +27,7 @@ from domain.events import (
     Event,
     ExtractionCompleted,
     ExtractionFailed,
+    ImportStarted,
     MemoryRemembered,
     MemoryRestored,
     MessageForgotten,
@@ -34,6 +35,7 @@ from domain.events import (
     NotesSet,
     OverlayAdded,
     ProfileCreated,
+    ProfileImported,
     RecallServed,
     ReflectionDrafted,
     ReflectionRecorded,
@@ -54,7 +56,10 @@ __all__ = ["QUIET", "Feeds", "about_of"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
-_KEEPS_KEYS = frozenset(event.TOPIC for event in (ProfileCreated, ContactsLinked, ContactsUnlinked, SettingsChanged))
+_KEEPS_KEYS = frozenset(
+    event.TOPIC
+    for event in (ProfileCreated, ContactsLinked, ContactsUnlinked, SettingsChanged, ImportStarted, ProfileImported)
+)
 _PAGE = 500
 _RESUME_SECONDS = 0.5
 _log = structlog.get_logger(__name__)

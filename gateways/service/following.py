@@ -12,7 +12,7 @@ from gateways.service.rounds import ProfileWorker
 __all__ = ["FollowingWorker"]
 
 #: Categories whose events may entail something.
-_WAKING = frozenset({"message.forgotten", "conversation.ended", "conversation.deleted"})
+_WAKING = frozenset({"message.forgotten", "conversation.ended", "conversation.deleted", "profile.imported"})
 #: Written late, they may rest on what was forgotten.
 _LATE = frozenset({"memory.remembered", "extraction.completed", "reflection.recorded"})
 #: Copies are told of these, and what restates them ends with them.

@@ -242,7 +242,9 @@ async def _heads(core: Core, originators: Sequence[str]) -> dict[str, Seen]:
     for envelope in (envelope for part in parts for envelope in part.envelopes):
         event = envelope.data
         if isinstance(event, MessageRecorded):
-            seen[envelope.originator_id] = Seen(event.caller_id, event.at, position=envelope.position)
+            seen[envelope.originator_id] = Seen(
+                event.caller_id, event.at, forgotten=event.redacted, position=envelope.position
+            )
         elif isinstance(event, MessageForgotten):
             seen[envelope.originator_id] = Seen(event.caller_id, event.at, forgotten=True, position=envelope.position)
     return seen

@@ -21,7 +21,7 @@ from domain.events import MemoriesKept, MemoriesMerged
 from domain.kernel import Context
 from domain.memory import Memory, Version
 from domain.merging import Comparer, Worder
-from domain.passes import Upkeep, upkeep_id
+from domain.passes import CONSOLIDATION, Upkeep, upkeep_id
 from domain.settings import ProfileSettings
 from domain.upkeep import day_of
 from gateways.service.aggregates import Loaded, change, change_many, load
@@ -34,8 +34,6 @@ from projections.off import OffView
 
 __all__ = ["CONSOLIDATION", "Merged", "Merger"]
 
-#: The name of the pass, and the rule of the supersessions it makes.
-CONSOLIDATION = "consolidation"
 _log = structlog.get_logger(__name__)
 _WORKER = Actor("consolidation", "service")
 _WORD_SECONDS = 120.0

@@ -58,9 +58,9 @@ class OpenProfile:
         self.unused.set()
         self.views: ViewSet
 
-    def subject(self, category: str, public: str) -> str:
+    def subject(self, category: str, *public: str) -> str:
         """Return the aggregate id of a public id: the subject that holds its events."""
-        return originator_id(self.name, category, keyed_id(self.secret, public))
+        return originator_id(self.name, category, keyed_id(self.secret, *public))
 
     def open_views(self) -> None:
         """Open the served generation; when it is damaged, an empty one that is filled from the log."""

@@ -17,6 +17,11 @@ _log = structlog.get_logger(__name__)
 _LONGEST_PAUSE = 60.0
 
 
+async def _nobody(profile: str) -> bool:
+    del profile
+    return False
+
+
 class ProfileQueue:
     """Profiles in the order they were woken, each at most once, and never in the hands of two workers.
 
@@ -109,10 +114,15 @@ class ProfileWorker(ABC):
     def __init__(self, name: str, *, parallel: int = 1) -> None:
         self._queue = ProfileQueue(name)
         self._parallel = parallel
+        #: whether a profile is to be left alone now; whoever lets it go on wakes the worker
+        self.held: Callable[[str], Awaitable[bool]] = _nobody
 
     @abstractmethod
     async def _work(self, profile: str) -> bool:
         """Do what there is to do in a profile, or a part of it; returns whether there is more."""
+
+    async def _unless_held(self, profile: str) -> bool:
+        return not await self.held(profile) and await self._work(profile)
 
     def wake(self, profile: str) -> None:
         """Look at a profile soon."""
@@ -126,6 +136,6 @@ class ProfileWorker(ABC):
     async def run(self) -> None:
         """Work until cancelled."""
         try:
-            await self._queue.run(self._work, parallel=self._parallel)
+            await self._queue.run(self._unless_held, parallel=self._parallel)
         finally:
             self._queue.close()

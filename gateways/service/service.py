@@ -19,9 +19,11 @@ from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.diffing import diff
 from gateways.service.erasing import ERASING
+from gateways.service.exporting import export
 from gateways.service.feed import feed
 from gateways.service.feed_places import FeedPlaces
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
+from gateways.service.importing import import_lines
 from gateways.service.ingest import ingest
 from gateways.service.key_rotation import KeyRotation
 from gateways.service.preferences import settings
@@ -35,7 +37,7 @@ from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, sessions, tokens
+from umbriel import contexts, conversations, copies, diffs, exports, imports, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -174,6 +176,14 @@ async def _diff(service: Service, caller: Caller, profile: str, request: diffs.D
 
 async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
     return await feed(service.core, caller.reach, profile, request)
+
+
+async def _export(service: Service, caller: Caller, profile: str, request: exports.ExportRequest) -> msgspec.Struct:
+    return await export(service.core, caller.reach, profile, request)
+
+
+async def _import(service: Service, caller: Caller, profile: str, request: imports.ImportRequest) -> msgspec.Struct:
+    return await import_lines(service.core, caller, profile, request)
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
@@ -357,6 +367,10 @@ VERBS: dict[str, Verb] = {
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
+        # What a caller exports is what its feed shows.
+        Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
+        # Authors and trust come as the file says.
+        Verb("import", imports.ImportRequest, imports.ImportReply, _import, Needs("admin", person=True)),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
         Verb("profiles", ProfilesRequest, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),

@@ -13,6 +13,7 @@ from gateways.service.covering import CoveringWorker
 from gateways.service.extracting import ExtractionWorker
 from gateways.service.models import Models
 from gateways.service.profiles import OpenProfile
+from gateways.service.rounds import ProfileWorker
 from gateways.service.verifying import VerifierWorker
 from projections.ledger import Ledger
 
@@ -31,6 +32,11 @@ class Thinking:
         self.extraction = ExtractionWorker(core, models)
         self.verifier = VerifierWorker(core, models)
         self.covering = CoveringWorker(core, models, self.extraction)
+
+    @property
+    def workers(self) -> tuple[ProfileWorker, ...]:
+        """Those that think."""
+        return self.extraction, self.verifier, self.covering
 
     def wake(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something happened."""

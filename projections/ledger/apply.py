@@ -18,11 +18,13 @@ from domain.events import (
     ErasureLifted,
     ExtractionCompleted,
     ExtractionFailed,
+    ImportStarted,
     KeyDestroyed,
     MessageForgotten,
     MessageRecorded,
     PassCompleted,
     ProfileErased,
+    ProfileImported,
     RefusalRecorded,
     SettingsChanged,
     UsageRecorded,
@@ -31,6 +33,7 @@ from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_episodes import Episodic, project_episodic
 from projections.ledger.apply_erasure import project_erasure, project_late
 from projections.ledger.apply_grounds import project_end
+from projections.ledger.apply_imports import project_import
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_past import note_clock, note_counts, note_unlinked
 from projections.ledger.apply_work import project_work
@@ -78,6 +81,8 @@ def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
         project_working(db, envelope, event)
     elif isinstance(event, Episodic):
         project_episodic(db, envelope, event)
+    elif isinstance(event, ImportStarted | ProfileImported):
+        project_import(db, envelope, event)
     elif event.category() == "memory":
         project_memory(db, envelope, event)
 
@@ -98,6 +103,7 @@ def _index(db: sqlite3.Connection, envelope: Envelope, change: IndexChange) -> N
     if (item := change.add) is None:
         return
     if item.embedding:
+        db.execute("INSERT OR REPLACE INTO embedded VALUES (?, ?, ?)", (item.id, item.embedding, item.key_scope))
         db.execute("INSERT OR IGNORE INTO embeddings VALUES (?, 'pending', '', ?)", (item.embedding, change.position))
     row = (
         item.id,
@@ -160,6 +166,8 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
             event.utc_offset,
         ),
     )
+    if event.redacted:
+        db.execute("UPDATE messages SET forgotten = 1 WHERE id = ?", (event.message,))
 
 
 def _contact_set(db: sqlite3.Connection, envelope: Envelope, event: ContactSet) -> None:

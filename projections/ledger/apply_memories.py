@@ -68,10 +68,7 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _end(db, event.memory, "retracted")
         case MemoryRejected():
             _end(db, event.memory, "rejected")
-            db.execute(
-                "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
-                (event.skeleton, event.memory),
-            )
+            _reject(db, event)
         case MemoryExpired():
             _end(db, event.memory, "expired")
         case MemoryForgotten():
@@ -82,6 +79,15 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
     note_states(db, envelope, _touched(event))
     follow_quotes(db, envelope, event)
     _note(db, envelope, event)
+
+
+def _reject(db: sqlite3.Connection, event: MemoryRejected) -> None:
+    """Keep out what it says, in its scope; what was forgotten since came without its words when it was imported."""
+    if event.skeleton:
+        db.execute(
+            "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
+            (event.skeleton, event.memory),
+        )
 
 
 def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
@@ -162,6 +168,9 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
     note_grounds(db, envelope, event)
+    if event.redacted:
+        _forget(db, event.memory)
+        drop_grounds(db, [event.memory])
 
 
 def _reinstate(db: sqlite3.Connection, event: MemoryRemembered) -> None:
@@ -201,6 +210,7 @@ def _forget(db: sqlite3.Connection, memory: str) -> None:
     db.execute("DELETE FROM key_segments WHERE memory = ?", (memory,))
     forget_learning(db, memory)
     db.execute("DELETE FROM suppressions WHERE memory = ?", (memory,))
+    db.execute("DELETE FROM embedded WHERE item = ?", (memory,))
     db.execute(
         "UPDATE memory_events SET detail = json_remove(detail, '$.text', '$.metadata')"
         " WHERE other = ? OR address = ? AND memory = ?",

@@ -1,10 +1,21 @@
-"""The tables of what conversations and the profile are at: how they are shown, notes, tasks, reflections, goals."""
+"""The tables of what conversations and the profile are at: how they are shown, notes, tasks, goals, imports."""
 
 from __future__ import annotations
 
 __all__ = ["WORK_TABLES"]
 
 WORK_TABLES = """
+-- Whose vectors an embedding holds, as long as anybody may know: a row leaves when its item is forgotten.
+CREATE TABLE IF NOT EXISTS embedded (
+    item TEXT PRIMARY KEY,
+    embedding TEXT NOT NULL,
+    key_scope TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS embedded_embedding ON embedded (embedding);
+
+-- The import that is under way.
+CREATE TABLE IF NOT EXISTS importing (run TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
 -- Summaries that stand for ranges of messages; one that loses a message goes.
 CREATE TABLE IF NOT EXISTS overlays (
     id TEXT PRIMARY KEY,

@@ -30,6 +30,7 @@ from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.tombstones import Known, TombstoneQueries
+from projections.ledger.transfers import TransferQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
 from projections.ledger.working import WorkingQueries
@@ -58,6 +59,7 @@ class Ledger(
     DayQueries,
     WorkingQueries,
     ErasureQueries,
+    TransferQueries,
     TombstoneQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.

@@ -115,15 +115,39 @@ def test_feed_and_export_show_the_same_events(cli: Cli, talk: Path, tmp_path: Pa
     assert rest == events[1:]
     target = tmp_path / "events.jsonl"
     assert cli.json("export", "--profile", "feed", "--kind", "message", "--output", str(target))["events"] == 3
-    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    header, *lines, trailer = [json.loads(line) for line in target.read_text().splitlines()]
+    assert (header["data"]["kinds"], trailer["data"]["types"]) == (["message"], {"message.recorded": 3})
     assert lines == [
-        json.loads(line) for line in cli.run("export", "--profile", "feed", "--kind", "message").stdout.splitlines()
+        json.loads(line)
+        for line in cli.run("export", "--profile", "feed", "--kind", "message").stdout.splitlines()[1:-1]
     ]
+    assert json.loads(cli.run("export", "--schema").stdout)["$id"] == "urn:umbriel:export:1"
     for line, event in zip(lines, events, strict=True):
         assert line["specversion"] == "1.0"
         assert line["source"] == "umbriel/feed"
         assert (line["id"], line["type"]) == (event["event_id"], "message.recorded")
         assert line["umbrielposition"] == event["position"]
+
+
+def test_an_export_is_taken_up_imported_and_read(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    """Cut off, it goes on where it was; imported twice it is there once; Markdown is for people and always the same."""
+    cli.json("ingest", str(talk), "--profile", "out", "--no-wait")
+    cli.json("remember", "Mara *lives* in Faro", "--key", "home city", "--contact", "mara", "--profile", "out")
+    target = tmp_path / "out.jsonl"
+    cli.json("export", "--profile", "out", "--kind", "message", "--kind", "memory", "--output", str(target))
+    whole = target.read_bytes().splitlines(keepends=True)
+    target.with_name("out.jsonl.partial").write_bytes(b"".join(whole[:3]) + whole[3][:20])
+    resumed = cli.json("export", "--profile", "out", "--output", str(target), "--resume")
+    assert target.read_bytes().splitlines()[1:-1] == b"".join(whole).splitlines()[1:-1]
+    assert "every line fits" in cli.run("import", str(target), "--check", "--profile", "in").stdout
+    assert cli.json("import", str(target), "--profile", "in")["counts"] == {"imported": resumed["events"]}
+    assert "duplicate" in cli.run("import", str(target), "--profile", "in").stdout
+    shown = cli.run("export", "--markdown", "--profile", "in").stdout
+    assert "## mara" in shown
+    assert "**home city**: Mara \\*lives\\* in Faro" in shown
+    assert shown.split("\n", 1)[1] == cli.run("export", "--markdown", "--profile", "out").stdout.split("\n", 1)[1]
+    target.write_bytes(b"".join(whole[:-1]))
+    assert "cut off" in cli.fails("import", str(target), "--profile", "other", code=2)
 
 
 def test_status_and_profiles(cli: Cli, talk: Path) -> None:

@@ -109,6 +109,9 @@ READS = [
         word="embedding.",
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
+    Attempt("export", fixed(contact="bob"), word=BOB),
+    Attempt("export", fixed(), code="", word=BOB),
+    Attempt("export", fixed(), code="", word=NOBODY),
     Attempt("status", fixed(), word="vectors"),
     Attempt("audit", fixed(contact="bob"), word="memory.remembered"),
     Attempt("audit", fixed(limit=500), code="", word='"bob"'),
@@ -225,6 +228,7 @@ BODIES: dict[str, Body] = {
     "diff": fixed(contact="*"),
     "forget": with_id("strange", preview=True),
     "feed": fixed(),
+    "export": fixed(),
     "status": fixed(),
     "rebuild": fixed(),
     "link_contact": fixed(contact="p", to="q"),
@@ -338,6 +342,16 @@ async def test_agents_administer_no_principals(
         names = {one.name for one in (await person.principal_list()).principals}
     assert "mine" not in names
     assert {"limited", "full", "local"} <= names
+
+
+@pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])
+async def test_no_agent_imports(world: World, service: ServiceProcess, who: str) -> None:
+    """Authors and trust come as a file says, so only a person who administers the profile takes one over."""
+    body = {"run": "a" * 64, "mode": "finish"}
+    code, answer = await ask(world, who, "import", PROFILE, body)
+    assert code == "refused", answer
+    async with await service.client(profile=PROFILE, principal="local") as person:
+        assert (await person.abandon_import()).counts == {}
 
 
 @pytest.mark.parametrize("verb", list(BODIES))

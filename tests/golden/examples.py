@@ -29,6 +29,7 @@ from domain.events import (
     GoalClosed,
     GoalProgressed,
     GoalSet,
+    ImportStarted,
     Judgement,
     KeyDestroyed,
     Learning,
@@ -61,6 +62,7 @@ from domain.events import (
     ProfileCreated,
     ProfileDeleted,
     ProfileErased,
+    ProfileImported,
     RecallServed,
     ReflectionDrafted,
     ReflectionRecorded,
@@ -411,6 +413,12 @@ _EVENTS: tuple[Event, ...] = (
     KeyDestroyed(erasure="e" * 26, keys=("k" * 26, "secret"), again=("q" * 26,)),
     ErasureLifted(erasure="e" * 26),
     ProfileDeleted(erasure="e" * 26),
+    MessageRecorded(message=_MESSAGE, session="s 1", role="user", content="", redacted=True),
+    msgspec.structs.replace(_REMEMBERED, text="", folded="", queries=(), metadata={}, key="", redacted=True),
+    ImportStarted(run="f" * 64, source="ana", log="UMBRIEL.x"),
+    ImportStarted(run="f" * 64),
+    ProfileImported(run="f" * 64, counts={"imported": 3, "duplicate": 1}),
+    ProfileImported(run="f" * 64, abandoned=True),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

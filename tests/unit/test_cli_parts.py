@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from domain import errors as domain
 from gateways.cli import app, errors, output
-from gateways.cli.export import as_cloud_event
 from gateways.cli.ingest import by_profile
 from gateways.importers import Conversation, Imported
 from gateways.importers.imported import taken_stock
-from umbriel import FeedEvent, Message
+from umbriel import Message
 
 
 def said(hint: str, session: str) -> Conversation:
@@ -40,22 +37,6 @@ def test_sessions_of_several_names_stay_apart_in_one_profile() -> None:
     found = by_profile(taken([said("a", "session_1"), said("b", "session_1")]), "all")
     assert [one.session for one in found["all"]] == ["a/session_1", "b/session_1"]
     assert [one.session for one in by_profile(taken([said("a", "session_1")]), "all")["all"]] == ["session_1"]
-
-
-def test_a_feed_event_becomes_a_cloud_event() -> None:
-    """The required attributes of CloudEvents 1.0 are there, and the position as an extension."""
-    event = FeedEvent(
-        position="UMBRIEL.x:7",
-        topic="message.recorded",
-        recorded_at=datetime(2025, 5, 1, tzinfo=UTC),
-        event_id="e1",
-        actor="local",
-        actor_type="person",
-        data={"message": "m1", "session": "s"},
-    )
-    cloud = as_cloud_event(event, "p")
-    assert (cloud.specversion, cloud.id, cloud.source, cloud.type) == ("1.0", "e1", "umbriel/p", "message.recorded")
-    assert (cloud.subject, cloud.umbrielposition) == ("m1", "UMBRIEL.x:7")
 
 
 @pytest.mark.parametrize("name", [name for name in domain.__all__ if name.endswith("Error")])

@@ -18,6 +18,7 @@ EXPORTS = [
     "DeleteSessionReply",
     "EndSessionReply",
     "ErrorReply",
+    "Export",
     "FeedEvent",
     "FeedReply",
     "ForwardingStatus",
@@ -81,7 +82,10 @@ VERBS = [
     "pin",
     "unpin",
     "expire",
+    "abandon_import",
     "copy",
+    "export",
+    "import_export",
     "end_session",
     "delete_session",
     "feed",
@@ -137,7 +141,7 @@ def test_every_verb_is_documented_and_asynchronous() -> None:
     for verb in VERBS:
         method = getattr(umbriel.Umbriel, verb)
         assert method.__doc__, verb
-        assert inspect.iscoroutinefunction(method) or verb == "subscribe", verb
+        assert inspect.iscoroutinefunction(method) or verb in {"export", "subscribe"}, verb
 
 
 def test_errors_share_the_servers_codes() -> None:

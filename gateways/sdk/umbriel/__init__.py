@@ -22,6 +22,7 @@ from umbriel._errors import (
     UmbrielError,
     UnavailableError,
 )
+from umbriel._exports import Export
 from umbriel._split import sequence_of
 from umbriel._subscription import Subscription
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
@@ -70,6 +71,7 @@ __all__ = [
     "EndSessionReply",
     "ErasedError",
     "ErrorReply",
+    "Export",
     "FeedEvent",
     "FeedReply",
     "ForwardingStatus",

@@ -20,7 +20,9 @@ from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._diffs import DiffVerbs
 from umbriel._erasure import ErasureVerbs
+from umbriel._exports import ExportVerbs
 from umbriel._goals import GoalVerbs
+from umbriel._imports import ImportVerbs
 from umbriel._keys import KeyVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
@@ -58,6 +60,8 @@ class Umbriel(
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    ExportVerbs,
+    ImportVerbs,
     DiffVerbs,
     AdminVerbs,
     PrincipalVerbs,

@@ -1,0 +1,158 @@
+"""Wire types of exports: JSON Lines of CloudEvents 1.0, whose schema is `schema` (``export.schema.json``).
+
+The first line is a header, the last a trailer; between them each line is one event of the log. Names that begin with
+``umbriel`` are extension attributes. An older ``format`` stays readable; a newer one is refused.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from umbriel._wire import Reply, Request
+
+__all__ = [
+    "FORMAT",
+    "HEADER",
+    "TRAILER",
+    "ExportReply",
+    "ExportRequest",
+    "ExportedEvent",
+    "Header",
+    "HeaderData",
+    "Trailer",
+    "TrailerData",
+    "data_schema",
+    "schema",
+]
+
+#: The version of the file format: of the header, the trailer and the attributes, not of each event's data.
+FORMAT = 1
+HEADER = "umbriel.export.header"
+TRAILER = "umbriel.export.trailer"
+
+
+def data_schema(topic: str, version: int) -> str:
+    """Return the URI that names the schema of an event's data; it is the ``$id`` of its part of the schema file."""
+    return f"urn:umbriel:{topic}:{version}"
+
+
+def schema() -> bytes:
+    """Return the JSON Schema that every line of an export fits."""
+    return files("umbriel").joinpath("export.schema.json").read_bytes()
+
+
+class ExportRequest(Request, frozen=True):
+    """A page of a profile's events after a position, up to ``until`` (empty: the log's end now).
+
+    ``kinds`` are event categories, empty for all; ``since`` and ``before`` bound when events were recorded. With
+    ``encrypted`` bodies come as they are stored, without ``vectors`` those of embeddings stay out.
+    """
+
+    after: str = ""
+    until: str = ""
+    kinds: list[str] = []
+    contact: str = ""
+    since: datetime | None = None
+    before: datetime | None = None
+    encrypted: bool = False
+    vectors: bool = True
+
+
+class ExportReply(Reply, frozen=True):
+    """Lines as they are to be written, where to go on, and where the export ends (``done`` there)."""
+
+    lines: list[msgspec.Raw]
+    position: str
+    until: str
+    done: bool
+
+
+class _CloudEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The attributes of CloudEvents 1.0 that every line has."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    type: str
+    time: datetime
+    dataschema: str
+
+
+class ExportedEvent(_CloudEvent, frozen=True):
+    """One event of the log.
+
+    ``subject`` is the public id of what it is about: a message, a memory, a session; of an embedding the message or
+    memory whose vectors it holds. ``umbrielposition`` is where it stands in the log it was exported from,
+    ``umbrielversion`` its number in its aggregate, ``umbrielprevious`` the id of the readable event before it there,
+    ``umbrielschema`` the schema version of its data. ``umbrielcontent`` is ``redacted`` where words in it were
+    forgotten, ``erased`` where its key was destroyed, else absent. In an encrypted export ``data_base64`` is the body
+    as stored, readable with the key ``umbrielkeyid`` and bound to ``umbrieloriginator``. ``proof`` shows that the
+    event is under a seal, in an export that has proofs.
+    """
+
+    datacontenttype: Literal["application/json", "application/octet-stream"]
+    umbrielposition: str
+    umbrielversion: int
+    umbrielschema: int
+    subject: str = ""
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    data_base64: bytes = b""
+    umbrielactor: str = ""
+    umbrielactortype: Literal["", "person", "agent", "service"] = ""
+    umbrielcause: str = ""
+    umbrielcorrelation: str = ""
+    umbrielprevious: str = ""
+    umbrielcontent: Literal["", "redacted", "erased"] = ""
+    umbrielkeyid: str = ""
+    umbrieloriginator: str = ""
+    proof: str = ""
+
+
+class HeaderData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file holds: of which profile and log (``<stream>.<incarnation>``), how far, and what was left out.
+
+    The counts are not known yet: the trailer has them.
+    """
+
+    format: int
+    profile: str
+    log: str
+    encrypted: bool
+    vectors: bool
+    until: str
+    after: str = ""
+    kinds: list[str] = []
+    contact: str = ""
+    since: datetime | None = None
+    before: datetime | None = None
+    principal: str = ""
+
+
+class Header(_CloudEvent, frozen=True):
+    """The first line."""
+
+    datacontenttype: Literal["application/json"]
+    data: HeaderData
+
+
+class TrailerData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What went before it: how many events, of which types, up to where, and the SHA-256 of all the lines (hex).
+
+    The hash is over the bytes of every line before the trailer, each with its line feed.
+    """
+
+    events: int
+    types: dict[str, int]
+    position: str
+    sha256: str
+
+
+class Trailer(_CloudEvent, frozen=True):
+    """The last line: a file without it was cut off."""
+
+    datacontenttype: Literal["application/json"]
+    data: TrailerData
