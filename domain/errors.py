@@ -8,7 +8,8 @@
     ├── RefusedError           the caller's grant does not allow it
     ├── ConflictError          somebody else wrote first; read again and decide again
     ├── UnavailableError       the log or a view cannot answer now; the same call may succeed later
-    │   └── LogFullError       the stream reached its size limit
+    │   ├── LogFullError       the stream reached its size limit
+    │   └── BuildingError      views of the past are being made; asked again, they may be there
     ├── DamagedError           stored bytes are not what was written
     ├── MismatchError          configuration and stored data disagree (stream flags, model, schema)
     └── AlreadyRunningError    another process serves this data directory
@@ -23,6 +24,7 @@ from typing import ClassVar
 
 __all__ = [
     "AlreadyRunningError",
+    "BuildingError",
     "ConflictError",
     "DamagedError",
     "InvalidInputError",
@@ -96,6 +98,17 @@ class LogFullError(UnavailableError):
 
     code = "log_full"
     retryable = False
+
+
+class BuildingError(UnavailableError):
+    """What is to answer is being made: ``done`` of ``total`` steps of it."""
+
+    code = "building"
+
+    def __init__(self, message: str, *, expected: str = "", found: str = "", done: int = 0, total: int = 0) -> None:
+        super().__init__(message, expected=expected, found=found)
+        self.done = done
+        self.total = total
 
 
 class DamagedError(UmbrielError):

@@ -26,7 +26,7 @@ from domain.events import (
     MessageRecorded,
 )
 from domain.ids import digest128
-from domain.kinds import agent_scope, contact_scope, conversation_scope
+from domain.kinds import agent_scope, contact_scope, conversation_scope, memory_session
 
 __all__ = [
     "AGENT_TOKEN",
@@ -85,9 +85,9 @@ def memory_text(event: MemoryRemembered) -> str:
 
 
 def memory_key_scope(event: MemoryRemembered) -> str:
-    """Return the key scope of a memory: its conversation if it was extracted, else contact or agent-wide."""
-    if event.source in ("turn", "ingest", "pre-compaction", "consolidation") and event.session:
-        return conversation_scope(event.session)
+    """Return the key scope of a memory: its conversation if it was drawn from one, else contact or agent-wide."""
+    if session := memory_session(event.source, event.session):
+        return conversation_scope(session)
     return agent_scope() if event.scope is None else contact_scope(event.scope)
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "contacts_scope",
     "conversation_scope",
     "fold_kind",
+    "memory_session",
     "profile_scope",
 ]
 
@@ -31,6 +32,9 @@ _KIND_OF: dict[str, Kind] = {
     "suppression": "instruction",
     "task": "task",
 }
+
+#: Paths on which a memory comes from conversations; of one alone, it goes with that one's key.
+_DRAWN = frozenset({"turn", "ingest", "pre-compaction", "consolidation", "reflection"})
 
 #: Confidence by the path that writes (U14-U16); a payload never sets it.
 CONFIDENCE: dict[str, float] = {
@@ -81,6 +85,11 @@ def contacts_scope(first: str, second: str) -> str:
 def agent_scope() -> str:
     """Key scope of agent-wide memories."""
     return "agent"
+
+
+def memory_session(source: str, session: str) -> str:
+    """Return the conversation under whose key a memory is that was written on such a path, empty without one."""
+    return session if source in _DRAWN else ""
 
 
 def profile_scope() -> str:

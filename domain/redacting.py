@@ -33,6 +33,7 @@ from domain.events import (
     NotesSet,
     OverlayAdded,
     RecallServed,
+    ReflectionDrafted,
     ReflectionRecorded,
     Served,
     SummaryRewritten,
@@ -158,12 +159,22 @@ def _revised(event: MemoryRevised, _position: int, _forgotten: Forgotten) -> Eve
 
 
 def _learnings(event: ReflectionRecorded, _position: int, forgotten: Forgotten) -> Event:
-    """What was learnt goes, and the reflection's own words where they hold it."""
-    lost = [one for one in event.learnings if one.memory in forgotten.tombstones]
+    """What was learnt goes, and the own words where they hold it or a message they rest on is gone."""
+    if forgotten.hits(event.sources):
+        left = tuple(_without(one, "text", "key") for one in event.learnings)
+        return msgspec.structs.replace(_without(event, "text", "topic"), learnings=left)
+    lost = [one for one in event.learnings if forgotten.hits((one.memory, *one.drawn_from))]
     words = [one.text for one in lost if one.text]
     left = tuple(_without(one, "text", "key") if one in lost else one for one in event.learnings)
     held = [field for field in ("text", "topic") if any(one in getattr(event, field) for one in words)]
     return msgspec.structs.replace(_without(event, *held), learnings=left)
+
+
+def _thoughts(event: ReflectionDrafted, _position: int, forgotten: Forgotten) -> Event:
+    """Each thought that rests on what is forgotten goes, topic and all."""
+    lost = [forgotten.hits((*one.sources, *one.drawn_from)) for one in event.thoughts]
+    left = (_without(one, "topic", "text") if gone else one for one, gone in zip(event.thoughts, lost, strict=True))
+    return msgspec.structs.replace(event, thoughts=tuple(left))
 
 
 # -- conversations and what was read from them --------------------------------------------------
@@ -214,7 +225,17 @@ _RULES: dict[type[Event], _Rule] = {
     MemoryJudged: _Rule(lambda one, _: (one.memory, *(other.memory for other in one.candidates)), _all("reason")),
     MemoriesKept: _Rule(lambda one, _: (one.memory, *one.members), _all("reason")),
     ContradictionNoted: _Rule(lambda one, _: (one.memory, one.other, *one.sources), _all("text")),
-    ReflectionRecorded: _Rule(lambda one, _: (learnt.memory for learnt in one.learnings), _learnings),
+    ReflectionRecorded: _Rule(
+        lambda one, _: (
+            *one.sources,
+            *(name for learnt in one.learnings for name in (learnt.memory, *learnt.drawn_from)),
+        ),
+        _learnings,
+    ),
+    ReflectionDrafted: _Rule(
+        lambda one, _: (name for thought in one.thoughts for name in (*thought.sources, *thought.drawn_from)),
+        _thoughts,
+    ),
     ExtractionCompleted: _Rule(
         lambda one, _: (
             *one.messages,

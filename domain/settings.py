@@ -21,11 +21,15 @@ __all__ = [
     "ExtractionPreferences",
     "HistoryLimits",
     "Limits",
+    "PastLimits",
     "ProfileSettings",
     "ProviderPreferences",
     "Reaches",
     "RecallPreferences",
+    "ReflectionLimits",
+    "ReflectionPreferences",
     "RetentionPreferences",
+    "SealingLimits",
     "Settings",
     "TaskPreferences",
     "ThinkingRoom",
@@ -154,6 +158,23 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     aside_share: float = 0.4
 
 
+class ReflectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a day is looked at and what may come of it (U13)."""
+
+    #: days that were missed and are made up for, the last ones
+    make_up_days: int = 7
+    #: tokens of what was said on a day with one contact, the newest, and memories written on it, the most trusted
+    tokens: int = 12_000
+    notes: int = 60
+    #: topics of one day with one contact, and characters of what it came to on each
+    topics: int = 8
+    chars: int = 2_000
+    #: days after which what was still open is not recalled any more
+    open_days: int = 14
+    #: seconds that thinking about one day may take a model
+    seconds: float = 120.0
+
+
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
     """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
 
@@ -193,6 +214,28 @@ class AnalysisLimits(msgspec.Struct, frozen=True, kw_only=True):
     kept_seconds: float = 600.0
 
 
+class PastLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many views of the past are kept, how long, and how they are made."""
+
+    #: generations kept at once, their bytes on disk together, and the seconds without a question they are kept
+    kept: int = 4
+    kept_bytes: int = 1024**3
+    kept_seconds: float = 900.0
+    #: seconds a request waits for one before it says how far it is
+    wait_seconds: float = 1.0
+    #: seconds without anybody asking after which one is not made on
+    patience_seconds: float = 60.0
+    #: generations that may be asked for before they are made
+    waiting: int = 8
+
+
+class SealingLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When what was written is sealed: so many messages at most, and so many seconds after the first of them."""
+
+    messages: int = 1_000
+    seconds: float = 60.0
+
+
 class BackupSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where backups go by themselves (an empty ``directory``: none do), how often, and how many are kept."""
 
@@ -230,8 +273,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierLimits = VerifierLimits()
     turns: TurnLimits = TurnLimits()
     history: HistoryLimits = HistoryLimits()
+    reflection: ReflectionLimits = ReflectionLimits()
     answering: AnswerLimits = AnswerLimits()
     analysis: AnalysisLimits = AnalysisLimits()
+    past: PastLimits = PastLimits()
+    sealing: SealingLimits = SealingLimits()
     backup: BackupSettings = BackupSettings()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
@@ -293,6 +339,12 @@ class ConsolidationPreferences(msgspec.Struct, frozen=True, kw_only=True):
     merges: Annotated[int, msgspec.Meta(ge=0, le=50)] = 5
 
 
+class ReflectionPreferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a profile's days are thought about, and what they came to is remembered."""
+
+    enabled: bool = True
+
+
 #: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.
 Reaches = Literal["local", "own", "partner"]
 
@@ -340,6 +392,7 @@ class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
     verifier: VerifierPreferences = VerifierPreferences()
     decay: DecayPreferences = DecayPreferences()
     consolidation: ConsolidationPreferences = ConsolidationPreferences()
+    reflection: ReflectionPreferences = ReflectionPreferences()
     data_flow: DataFlow = DataFlow()
     provider: ProviderPreferences = ProviderPreferences()
     tasks: TaskPreferences = TaskPreferences()

@@ -18,7 +18,7 @@ from faststream.security import SASLPlaintext
 from filelock import FileLock, Timeout
 
 from domain.envelope import Envelope
-from domain.errors import AlreadyRunningError, InvalidInputError, MismatchError
+from domain.errors import AlreadyRunningError, InvalidInputError
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
 from gateways.api import Api
@@ -50,18 +50,21 @@ from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
+from gateways.service.guarding import Guard, check_log
 from gateways.service.models import Models
+from gateways.service.past_views import clear_past
 from gateways.service.positions import Positions
 from gateways.service.profiles import Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
+from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
 from gateways.service.usage import Usages
 from projections.directory import Directory
 
-__all__ = ["LOOPBACK", "Runtime", "authorization", "lock", "running", "tls_of"]
+__all__ = ["LOOPBACK", "Runtime", "authorization", "lock_of", "running", "tls_of"]
 
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
@@ -108,7 +111,7 @@ async def running(
     settings = settings or Settings()
     _raise_file_limit()
     async with AsyncExitStack() as stack:
-        stack.callback(lock(data).release)
+        stack.callback(lock_of(data).release)
         principals = Principals(Secrets(data / "secrets"))
         server = NatsServer(
             data,
@@ -138,13 +141,17 @@ async def running(
         core.models.refused = core.policy_refusals.note
         thinking = Thinking(core, core.models) if settings.thinking else None
         counted = (service.handed_out.accesses, service.handed_out.recalls)
-        flushers = (*counted, core.policy_refusals, Usages(core.events, meter or Meter()))
+        flushers = (*counted, service.records, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
         core.consolidate = consolidation.ask
-        daily = DailyPasses(core, (consolidation,), Schedules(connection), clock=clock)
+        reflection = ReflectionPass(core, core.models)
+        core.reflect_day = reflection.ask
+        daily = DailyPasses(core, (reflection, consolidation), Schedules(connection), clock=clock)
+        guard = Guard(core, state, data, server.secrets)
+        stack.push_async_callback(guard.close)
         core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
         stack.push_async_callback(core.backups.close)
-        tasks = _start_workers(stack, core, flushers, thinking, daily)
+        tasks = _start_workers(stack, core, flushers, thinking, daily, guard.work())
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
@@ -171,8 +178,8 @@ def _raise_file_limit() -> None:
         _log.warning("file_limit_kept", reason=str(error))
 
 
-def lock(data: Path) -> FileLock:
-    """Return the data directory's lock, held; AlreadyRunningError when another process has it."""
+def lock_of(data: Path) -> FileLock:
+    """Return the lock of a data directory, held; raises AlreadyRunningError while another process has it."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     held = FileLock(data / "lock")
     try:
@@ -198,11 +205,11 @@ async def _core(
 ) -> Core:
     directory = Directory(data / "directory.sqlite")
     stack.callback(directory.close)
-    _check_incarnation(directory, state)
     log = Log(connection)
+    standing = await check_log(log, state, directory, data, server.secrets)
     keys = KeyRing(connection, server.secrets.master_key())
     await keys.check()
-    events = EventReader(log, keys)
+    events = EventReader(log, keys, lost=standing.lost)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
@@ -219,40 +226,26 @@ async def _core(
         rebuilds=Rebuilds(events, profiles, worker, embedder),
         directory=directory,
         embedder=embedder,
-        positions=Positions(state.name, state.incarnation),
+        positions=Positions(standing.stream, standing.incarnation),
         refusals=refusals,
         turns=TurnStore(connection, keys),
         embedder_reaches=reaches,
         managed=client,
     )
+    await asyncio.to_thread(clear_past, data / "profiles")
+    stack.push_async_callback(core.past.close)
     # On a thread: commands that still run need the loop to end.
     stack.push_async_callback(asyncio.to_thread, core.close)
     return core
 
 
-def _check_incarnation(directory: Directory, state: StreamState) -> None:
-    """Refuse a log that is not the one this directory's views were made from, or is shorter than they are."""
-    known = directory.incarnation
-    if known and known != state.incarnation:
-        raise MismatchError(
-            "this data directory's views were made from another log; give the log its directory back, or delete "
-            "profiles/ and directory.sqlite in it to rebuild them from this log",
-            expected=f"incarnation {known}",
-            found=f"incarnation {state.incarnation}",
-        )
-    mark = directory.low_water_mark()
-    if mark > state.last_position:
-        raise MismatchError(
-            "the log is shorter than what the views have seen; restore it, or delete profiles/ and "
-            "directory.sqlite in the data directory to go on with what is left",
-            expected=f"at least {mark} events",
-            found=f"{state.last_position} events",
-        )
-    directory.incarnation = state.incarnation
-
-
 def _start_workers(
-    stack: AsyncExitStack, core: Core, flushers: Sequence[Flusher], thinking: Thinking | None, daily: DailyPasses
+    stack: AsyncExitStack,
+    core: Core,
+    flushers: Sequence[Flusher],
+    thinking: Thinking | None,
+    daily: DailyPasses,
+    guarding: dict[str, Coroutine[None, None, None]],
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -266,6 +259,8 @@ def _start_workers(
         "reader": core.reader.run(),
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
+        "past": core.past.run(),
+        **guarding,
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from domain.digest import Reflector
 from domain.merging import Worder
 from domain.ports import Analyst, Chat, Embedder, Extractor, Judge, Summariser, Synthesiser
 from domain.settings import Reaches, Settings
@@ -24,6 +25,7 @@ from gateways.models.http.build import build_chat, build_embedder
 from gateways.models.judges import ChatJudge, DecisionsJudge, FallbackJudge, HeuristicJudge, JevJudge, Patience
 from gateways.models.meter import Meter
 from gateways.models.wording import ChatWorder
+from gateways.reflecting import ChatReflector, DigestReflector
 from gateways.service.models import Models, Provided, may_go
 from gateways.summarising import ChatSummariser, ExtractiveSummariser
 
@@ -51,7 +53,12 @@ class ProviderSet(msgspec.Struct, frozen=True, kw_only=True):
 
 def local_models() -> Models:
     """Return the models that need no network."""
-    return Models(_extractors((), Settings()), _judges(()), summarisers=_summarisers(()))
+    return Models(
+        _extractors((), Settings()),
+        _judges(()),
+        summarisers=_summarisers(()),
+        reflectors=_reflectors((), Settings()),
+    )
 
 
 def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[str, str] = os.environ) -> ProviderSet:
@@ -75,6 +82,7 @@ def provider_set(data: Path, settings: Settings | None = None, environ: Mapping[
             analysts=_analysts(chats),
             worders=_worders(chats),
             summarisers=_summarisers(chats),
+            reflectors=_reflectors(chats, settings),
         ),
         meter=meter,
         embedder=embedder,
@@ -106,6 +114,12 @@ def _worders(chats: Sequence[Provided[Chat]]) -> list[Provided[Worder]]:
 def _summarisers(chats: Sequence[Provided[Chat]]) -> list[Provided[Summariser]]:
     writers: list[Provided[Summariser]] = [_serving(chat, ChatSummariser(chat.value)) for chat in chats]
     return [*writers, Provided(ExtractiveSummariser(), "extractive")]
+
+
+def _reflectors(chats: Sequence[Provided[Chat]], settings: Settings) -> list[Provided[Reflector]]:
+    topics = settings.reflection.topics
+    thinkers: list[Provided[Reflector]] = [_serving(chat, ChatReflector(chat.value, topics=topics)) for chat in chats]
+    return [*thinkers, Provided(DigestReflector(), "digest")]
 
 
 def _judges(configured: Sequence[Provided[Judge]]) -> list[Provided[Judge]]:

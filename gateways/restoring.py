@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from domain.errors import InvalidInputError, NotFoundError
-from gateways.bootstrap import lock
+from gateways.bootstrap import lock_of
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.destroyed import (
     FILE,
@@ -218,7 +218,7 @@ def _listed(path: Path, *, needed: bool) -> list[DestroyedKey] | None:
 
 async def _destroyed_in_data(data: Path) -> list[DestroyedKey]:
     """Return the destroyed keys of a data directory that no service uses now."""
-    held = lock(data)
+    held = lock_of(data)
     try:
         server = NatsServer(data)
         await server.start()

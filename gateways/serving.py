@@ -92,7 +92,7 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
 
 def _is_idle(runtime: Runtime, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
-    settled = core.worker.idle and core.rebuilds.idle and core.forwarded()
+    settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
     settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (runtime.api.active or working) and quiet > settings.idle_seconds

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from domain.errors import InvalidInputError
-from domain.indexing import AGENT_TOKEN, contact_token
+from domain.indexing import AGENT_TOKEN, contact_token, session_token
 from domain.text import fold_key
 from projections.filling import ranked
 from projections.fusion import Candidate, ChannelHits, Found
@@ -112,12 +112,15 @@ class _Scope(msgspec.Struct, frozen=True):
     session: str = ""
     role: str = ""
     since: datetime | None = None
+    unheard: frozenset[str] = frozenset()
 
     def allows(self, item: LiveItem) -> bool:
         """Whether the item is in scope in the snapshot it was read from."""
         if self.during is not None and not self.during.holds(item):
             return False
         if (self.session and item.session != self.session) or (self.role and item.role != self.role):
+            return False
+        if item.kind == "message" and item.session in self.unheard:
             return False
         if self.since is not None and item.recorded_at < self.since and not item.pinned:
             return False
@@ -201,13 +204,20 @@ def _scope(ledger: Ledger, contact: str, within: frozenset[str] | None) -> _Scop
 def _narrowed(ledger: Ledger, scope: _Scope, request: RecallQuery) -> _Scope:
     """Return the scope with the time, the session and the role that were asked for."""
     narrow = msgspec.structs.replace(
-        scope, during=request.during, session=request.session, role=request.role, since=request.since
+        scope,
+        during=request.during,
+        session=request.session,
+        role=request.role,
+        since=request.since,
+        unheard=request.unheard,
     )
+    if request.unheard and narrow.messages is not None:
+        narrow = msgspec.structs.replace(narrow, messages=narrow.messages - set(map(session_token, request.unheard)))
     if not request.session:
         return narrow
     conversation = ledger.conversation(request.session)
     token = frozenset() if conversation is None else frozenset({conversation.token})
-    return msgspec.structs.replace(narrow, messages=token if scope.messages is None else token & scope.messages)
+    return msgspec.structs.replace(narrow, messages=token if narrow.messages is None else token & narrow.messages)
 
 
 def _keys(

@@ -194,6 +194,15 @@ class Directory(ForwardedQueries):
         """Start over from the beginning of the log, for a log that was restored."""
         self._run("DELETE FROM marks")
 
+    def begin_again(self, end: int, incarnation: str) -> None:
+        """Read a log anew that lost what came after ``end``, and forget the profiles that went with it."""
+        for record in self.profiles():
+            if record.position > end:
+                self.remove_profile(record.name)
+        self._run("UPDATE forwarding SET position = min(position, ?)", end)
+        self.reset_marks()
+        self.incarnation = incarnation
+
     # -- the log's incarnation, failed work -----------------------------------------------------
 
     @property

@@ -6,6 +6,7 @@
     <profile>/previous.json             view name → generation kept for a rollback
     <profile>/rebuild.json              which generation is being made, of which views, and why
     <profile>/<view>/<generation>/…     one view's files
+    <profile>/past/…                    generations replayed up to an earlier point, for a while
 
 A rebuild makes a new generation beside the one that is served; the switch replaces ``current.json``
 atomically. One generation is kept for a rollback, until the next rebuild or until something is forgotten: what was
@@ -34,6 +35,7 @@ from projections.outcome import Outcome
 from projections.vectors import VectorView
 
 __all__ = [
+    "PAST",
     "VIEWS",
     "Parts",
     "Plan",
@@ -53,6 +55,8 @@ __all__ = [
 
 #: The ledger comes first: it decides liveness, so it is never behind the indexes.
 VIEWS = ("ledger", "vectors", "keywords")
+#: Where generations of the past lie.
+PAST = "past"
 _FIRST = "g000001"
 _GENERATION = re.compile(r"g[0-9]{6,}")
 
@@ -158,8 +162,9 @@ def prune(root: Path) -> None:
 
 
 def drop_kept(root: Path) -> None:
-    """Remove every generation that is not fed: the one kept for a rollback, and that of a rebuild that is paused."""
+    """Remove every generation that is not fed: one kept for a rollback, those of the past, that of a paused rebuild."""
     keep(root, None)
+    shutil.rmtree(root / PAST, ignore_errors=True)
     plan, served = load_plan(root), current_generations(root)
     if plan is not None and plan.state == "paused":
         for view in plan.views:

@@ -139,6 +139,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     during: Span | None = None
     #: what was recorded before is left out, unless it is pinned
     since: datetime | None = None
+    #: messages of these sessions are not heard, whoever they belong to here
+    unheard: frozenset[str] = frozenset()
     #: only messages of this session and of this role, where they are given
     session: str = ""
     role: str = ""

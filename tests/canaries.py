@@ -8,7 +8,17 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from domain.events import GoalClosed, GoalProgressed, GoalSet, PassCompleted, ProfileCreated, SettingsChanged
+from domain.events import (
+    GoalClosed,
+    GoalProgressed,
+    GoalSet,
+    LogRecovered,
+    PassCompleted,
+    PrincipalChanged,
+    ProfileCreated,
+    SealMade,
+    SettingsChanged,
+)
 from domain.ids import digest128
 
 __all__ = ["ADDRESS", "CANARY", "MEMORY", "MESSAGE", "SESSION", "UNQUOTING", "filled"]
@@ -21,10 +31,10 @@ MESSAGE = digest128("canary message")
 ADDRESS = digest128("canary memory")
 MEMORY = f"{ADDRESS}@1"
 #: Events with words of their own, which no message and no memory is behind.
-UNQUOTING = frozenset({GoalSet, GoalProgressed, GoalClosed})
+UNQUOTING = frozenset({GoalSet, GoalProgressed, GoalClosed, SealMade, LogRecovered, PrincipalChanged})
 
 _AT = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-_MEMORIES = frozenset({"memory", "memories", "members", "by", "other", "counts", "copy"})
+_MEMORIES = frozenset({"memory", "memories", "members", "by", "other", "counts", "copy", "drawn_from"})
 _MESSAGES = frozenset({"message", "messages", "sources", "lost", "last"})
 # Names, ids and choices: nothing of them is anybody's words.
 _NAMES = frozenset(
@@ -40,6 +50,7 @@ _NAMES = frozenset(
         "contact",
         "copy",
         "day",
+        "draft",
         "embedding",
         "event",
         "extraction",

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from domain.digest import Reflector
 from domain.errors import RefusedError, UnavailableError
 from domain.ports import Extractor, Judge, Opinion, Statement
 from domain.settings import Reaches
@@ -88,7 +89,12 @@ class Thinkers(Models):
     """Both, as the models of a service under test."""
 
     def __init__(
-        self, *, reaches: Reaches = "local", notes: NoteExtractor | None = None, words: WordJudge | None = None
+        self,
+        *,
+        reaches: Reaches = "local",
+        notes: NoteExtractor | None = None,
+        words: WordJudge | None = None,
+        reflectors: Sequence[Provided[Reflector]] = (),
     ) -> None:
         self.notes, self.words = notes or NoteExtractor(), words or WordJudge()
         judges: list[Provided[Judge]] = [Provided(self.words, "words"), Provided(WordJudge(), "words")]
@@ -96,7 +102,7 @@ class Thinkers(Models):
             Provided(self.notes, "notes", reaches),
             Provided(NoteExtractor(), "local"),
         ]
-        super().__init__(readers, judges)
+        super().__init__(readers, judges, reflectors=reflectors)
 
 
 if __name__ == "__main__":

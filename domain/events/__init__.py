@@ -43,8 +43,10 @@ from domain.events.memory import (
     MemorySuperseded,
     MemoryUnpinned,
 )
+from domain.events.principal import PrincipalChanged
 from domain.events.profile import ContactsLinked, ContactsUnlinked, ProfileCreated, SettingsChanged
-from domain.events.reflection import Learning, ReflectionRecorded
+from domain.events.reflection import Learning, ReflectionDrafted, ReflectionRecorded, Thought
+from domain.events.seal import LogRecovered, LostRange, SealMade
 from domain.events.upkeep import MemoriesKept, MemoriesMerged, PassCompleted
 from domain.events.use import AccessCounted, RecallServed, RefusalRecorded, Served, Usage, UsageRecorded
 
@@ -72,6 +74,8 @@ __all__ = [
     "GoalSet",
     "Judgement",
     "Learning",
+    "LogRecovered",
+    "LostRange",
     "MemoriesKept",
     "MemoriesMerged",
     "MemoryConsolidated",
@@ -95,15 +99,19 @@ __all__ = [
     "OriginChanged",
     "OverlayAdded",
     "PassCompleted",
+    "PrincipalChanged",
     "ProfileCreated",
     "RecallServed",
+    "ReflectionDrafted",
     "ReflectionRecorded",
     "RefusalRecorded",
+    "SealMade",
     "Served",
     "SettingsChanged",
     "SummaryRewritten",
     "TaskCleared",
     "TaskSet",
+    "Thought",
     "Usage",
     "UsageRecorded",
     "decode_event",

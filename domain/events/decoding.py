@@ -8,13 +8,39 @@ from typing import Any
 import msgspec
 
 from domain.errors import DamagedError
-from domain.events import conversation, copying, embedding, extraction, goal, memory, profile, reflection, upkeep, use
+from domain.events import (
+    conversation,
+    copying,
+    embedding,
+    extraction,
+    goal,
+    memory,
+    principal,
+    profile,
+    reflection,
+    seal,
+    upkeep,
+    use,
+)
 from domain.events.base import Event
 from domain.events.embedding import EmbeddingComputed
 
 __all__ = ["TOPICS", "decode_event", "upcaster"]
 
-_MODULES = (profile, conversation, memory, copying, embedding, extraction, use, reflection, goal, upkeep)
+_MODULES = (
+    profile,
+    conversation,
+    memory,
+    copying,
+    embedding,
+    extraction,
+    use,
+    reflection,
+    goal,
+    upkeep,
+    seal,
+    principal,
+)
 
 #: Every topic and its newest Struct.
 TOPICS: dict[str, type[Event]] = {

@@ -77,8 +77,8 @@ class UsageRecorded(Event, frozen=True):
 class RefusalRecorded(Event, frozen=True):
     """Something was not done because a rule forbids it; ``count`` of its kind since the last such event.
 
-    ``rule`` is ``data-flow`` (content of the class ``subject`` was kept from ``provider``); ``detail`` says what was
-    expected and found, never content.
+    ``rule`` is ``data-flow`` (content of the class ``subject`` was kept from ``provider``) or ``grant`` (``principal``
+    asked for the verb ``subject`` in ``profile``); ``detail`` says what was expected and found, never content.
     """
 
     TOPIC = "refusal.recorded"
@@ -87,3 +87,5 @@ class RefusalRecorded(Event, frozen=True):
     provider: str
     detail: str
     count: int = 1
+    principal: str = ""
+    profile: str = ""

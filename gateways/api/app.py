@@ -18,7 +18,7 @@ import structlog
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
-from domain.errors import InvalidInputError, RefusedError, UmbrielError, UnavailableError
+from domain.errors import BuildingError, InvalidInputError, RefusedError, UmbrielError, UnavailableError
 from domain.grants import Principal
 from gateways.service.service import VERBS, Service
 from umbriel.types import ErrorReply
@@ -112,13 +112,15 @@ class Api:
             if verb == _FEED:
                 self._check_unchanged(caller)
             return NatsResponse(_encode(reply))
+        except BuildingError as error:
+            return _answered(msgspec.structs.replace(_reply(error), done=error.done, total=error.total))
         except UmbrielError as error:
-            return _error(error.code, error.message, error.expected, error.found, retryable=error.retryable)
+            return _answered(_reply(error))
         except SkipMessage:
             raise
         except Exception as error:  # noqa: BLE001 -- a defect must answer too, or the caller waits for nothing
             _log.exception("request_failed", verb=verb, profile=profile)
-            return _error("internal", f"{verb} failed: {type(error).__name__}", "", "", retryable=False)
+            return _answered(ErrorReply(code="internal", message=f"{verb} failed: {type(error).__name__}"))
         finally:
             self.active -= 1
             self.last_request = time.monotonic()
@@ -171,6 +173,15 @@ def _encode(reply: msgspec.Struct) -> bytes:
     return body
 
 
-def _error(code: str, message: str, expected: str, found: str, *, retryable: bool) -> NatsResponse:
-    reply = ErrorReply(code=code, message=message, expected=expected, found=found, retryable=retryable)
-    return NatsResponse(msgspec.json.encode(reply), headers={ERROR_HEADER: code})
+def _reply(error: UmbrielError) -> ErrorReply:
+    return ErrorReply(
+        code=error.code,
+        message=error.message,
+        expected=error.expected,
+        found=error.found,
+        retryable=error.retryable,
+    )
+
+
+def _answered(reply: ErrorReply) -> NatsResponse:
+    return NatsResponse(msgspec.json.encode(reply), headers={ERROR_HEADER: reply.code})

@@ -18,6 +18,7 @@ from gateways.bench import longmemeval as longmemeval_set
 from gateways.bench import show
 from gateways.bench.ablation import Ablated, Ablation, parse_settings
 from gateways.bench.ablation import ablate as ablate_sample
+from gateways.bench.context_cli import context
 from gateways.bench.conversations import YieldReport, measure_yield
 from gateways.bench.extraction import ExtractionReport, measure_extraction, read_labelled
 from gateways.bench.gates import failures, parse_gate
@@ -207,5 +208,6 @@ async def _version(client: Umbriel) -> str:
 
 
 app.command()(judge)
+app.command()(context)
 app.command()(mutate)
 app.command()(speed)

@@ -35,6 +35,7 @@ def _show_status(reply: StatusReply) -> None:
         "version": reply.version,
         "uptime": f"{reply.uptime_seconds:.0f} s",
         "log": f"{reply.log_position}, {reply.log_events} events, {output.size(reply.log_bytes)}",
+        "halted": reply.halted,
         "applied": reply.applied,
         "complete": reply.complete,
         "lag": f"{reply.lag_events} events, {reply.lag_seconds:.1f} s",

@@ -10,6 +10,7 @@ import typer
 
 from gateways.cli import errors
 from gateways.cli.admin import contacts, link, retry, settings, status, unlink
+from gateways.cli.audit import audit
 from gateways.cli.backup import backup, restore_backup
 from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
@@ -18,18 +19,24 @@ from gateways.cli.consolidate import consolidate
 from gateways.cli.conversations import context, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
+from gateways.cli.diff import diff
 from gateways.cli.doctor import doctor
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
+from gateways.cli.hook import hook
 from gateways.cli.ingest import ingest
 from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
+from gateways.cli.proof import proof
 from gateways.cli.reads import get, history, list_memories, profiles, recall, why
 from gateways.cli.rebuild import rebuild
+from gateways.cli.recover import recover
+from gateways.cli.reflect_day import reflect_day
 from gateways.cli.serve import serve
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
+from gateways.cli.verify import verify
 from gateways.cli.writes import remember
 
 __all__ = ["app", "run"]
@@ -45,7 +52,7 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "status": status, "profiles": profiles},
+    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "hook": hook, "status": status, "profiles": profiles},
     "Write": {
         "ingest": ingest,
         "remember": remember,
@@ -70,6 +77,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "list": list_memories,
         "history": history,
         "why": why,
+        "diff": diff,
         "feed": feed,
         "subscribe": subscribe,
         "export": export,
@@ -79,11 +87,16 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Maintain": {
         "settings": settings,
         "consolidate": consolidate,
+        "reflect-day": reflect_day,
         "rebuild": rebuild,
         "retry": retry,
         "backup": backup,
         "restore-backup": restore_backup,
         "doctor": doctor,
+        "audit": audit,
+        "verify": verify,
+        "proof": proof,
+        "recover": recover,
     },
 }
 

@@ -59,8 +59,8 @@ async def reflections(
     reply = await session.client.list_reflections(topic=topic, day=day, cursor=cursor, limit=limit, at_least=at_least)
 
     def people() -> None:
-        rows = [(one.day, one.topic, one.author, _text_of(one)) for one in reply.reflections]
-        output.table("Reflections", ("day", "topic", "by", "text"), rows)
+        rows = [(one.day, one.topic, one.contact, one.author, _text_of(one)) for one in reply.reflections]
+        output.table("Reflections", ("day", "topic", "contact", "by", "text"), rows)
         if reply.cursor:
             output.say(f"More with --cursor {reply.cursor}")
 

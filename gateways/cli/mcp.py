@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from gateways.cli import errors, options
-from gateways.cli.session import DEFAULT_PROFILE, Target, carry_out
+from gateways.cli.session import AGENT, DEFAULT_PROFILE, Target, carry_out, check_agent
 from umbriel import InvalidInputError, Umbriel
 
 __all__ = ["mcp"]
 
-_AGENT = "local-agent"
 _TOKEN = "UMBRIEL_MCP_TOKEN"  # noqa: S105 -- where it is, not what it is
 _PORTS = 65_536
 
@@ -31,7 +30,7 @@ def mcp(
     profile: options.Profile = None,
     data: options.Data = None,
     nats: options.Nats = None,
-    principal: options.Principal = _AGENT,
+    principal: options.Principal = AGENT,
 ) -> None:
     """Serve the memory over the Model Context Protocol, on stdin and stdout, until the client hangs up.
 
@@ -49,7 +48,6 @@ async def _serve(target: Target, profile: str, place: tuple[str, int] | None, *,
         DEFAULT_TOOLS,
         Connection,
         build,
-        check_agent,
         every_tool,
         http_app,
         over_stdio,

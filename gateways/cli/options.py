@@ -10,7 +10,7 @@ import typer
 
 from gateways.importers.conversation import BadValueError, as_time
 
-__all__ = ["AtLeast", "Contact", "Data", "Json", "Nats", "Principal", "Profile", "Time", "time_of"]
+__all__ = ["AsOf", "AtLeast", "Contact", "Data", "Json", "Nats", "Principal", "Profile", "Time", "point_of", "time_of"]
 
 
 def time_of(text: str) -> datetime:
@@ -22,6 +22,15 @@ def time_of(text: str) -> datetime:
     if moment is None:
         raise typer.BadParameter("an empty time, expected ISO 8601")
     return moment
+
+
+def point_of(text: str) -> str:
+    """Return a time as the service takes it, in UTC when it names no zone; what is no time may be a position."""
+    try:
+        at = as_time(text)
+    except BadValueError:
+        return text
+    return "" if at is None else at.isoformat()
 
 
 _PLACE = "Where the memory is"
@@ -55,5 +64,8 @@ Principal = Annotated[
 Contact = Annotated[str, typer.Option("--contact", help="The contact this is about.")]
 AtLeast = Annotated[
     str, typer.Option("--at-least", help="A position from an earlier answer that this one must have reached.")
+]
+AsOf = Annotated[
+    str, typer.Option("--as-of", parser=point_of, metavar="TIME", help="As of a time of recording, or of a position.")
 ]
 Time = Annotated[datetime | None, typer.Option(parser=time_of, metavar="TIME", help="ISO 8601; UTC without a zone.")]

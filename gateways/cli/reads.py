@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact, Time
+from gateways.cli.options import AsOf, AtLeast, Contact, Time
 from gateways.cli.session import Session, verb
 from gateways.provenance import fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
@@ -42,7 +42,7 @@ async def recall(
     limit: Annotated[int | None, typer.Option("--limit", "-n", help="At most so many results; 10.")] = None,
     token_budget: Annotated[int | None, typer.Option("--token-budget", help="At most so many tokens of text.")] = None,
     min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
-    as_of: Annotated[str, typer.Option("--as-of", help="Answer as of this time.")] = "",
+    as_of: AsOf = "",
     at_least: AtLeast = "",
     visibility: Annotated[str, typer.Option("--visibility", help="complete, or keyword: do not wait for vectors.")] = (
         "complete"
@@ -58,25 +58,28 @@ async def recall(
     length: Annotated[str, typer.Option("--length", help="short, medium or long: how much it says.")] = "medium",
 ) -> None:
     """Ask the memory a question; best answers first."""
-    reply = await session.client.recall(
-        query,
-        contact=contact,
-        kinds=kinds or (),
-        limit=limit,
-        token_budget=token_budget,
-        min_score=min_score,
-        as_of=as_of,
-        at_least=at_least,
-        visibility=cast("Visibility", visibility),
-        channels=channels or (),
-        explain=explain,
-        since=since,
-        until=until,
-        reference_date=reference_date,
-        answer=answer,
-        thinking=cast("Thinking", thinking),
-        length=cast("Length", length),
-    )
+    with output.progress(shown=not session.json and bool(as_of)) as bar:
+        task = bar.add_task("replaying the past", total=None, visible=bool(as_of))
+        reply = await session.client.recall(
+            query,
+            contact=contact,
+            kinds=kinds or (),
+            limit=limit,
+            token_budget=token_budget,
+            min_score=min_score,
+            as_of=as_of,
+            at_least=at_least,
+            visibility=cast("Visibility", visibility),
+            channels=channels or (),
+            explain=explain,
+            since=since,
+            until=until,
+            reference_date=reference_date,
+            answer=answer,
+            thinking=cast("Thinking", thinking),
+            length=cast("Length", length),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
     session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
 
 
@@ -156,10 +159,13 @@ async def get(
     key: Annotated[str, typer.Option("--key", help="The newest live memory under this key.")] = "",
     contact: Contact = "",
     kind: KindOption = None,
+    as_of: AsOf = "",
     at_least: AtLeast = "",
 ) -> None:
     """Show one memory, by id or by key."""
-    memory = await session.client.get(id, key=key, contact=contact, kind=cast("Kind | None", kind), at_least=at_least)
+    memory = await session.client.get(
+        id, key=key, contact=contact, kind=cast("Kind | None", kind), as_of=as_of, at_least=at_least
+    )
     session.show(memory, lambda: show_memory(memory))
 
 
@@ -208,7 +214,7 @@ async def list_memories(
     status: Annotated[str, typer.Option("--status", help="live, superseded, forgotten, …, or all.")] = "live",
     cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
-    as_of: Annotated[str, typer.Option("--as-of", help="As of this time.")] = "",
+    as_of: AsOf = "",
     at_least: AtLeast = "",
 ) -> None:
     """List memories, newest first."""

@@ -5,33 +5,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sqlite3
 import stat
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from domain.errors import DamagedError
 from domain.settings import Settings
 from gateways.doctor import backups
 from gateways.doctor.findings import Finding, attempt, fail, ok, skipped, warn
 from gateways.jetstream.server import find_binary
 from gateways.models.config import load_providers
 from gateways.models.minilm import MODEL_NAME, verify_files
-from projections.generations import current_generations
-from projections.manifest import Manifest
+from projections.soundness import damage, profile_name, profile_roots
 
-__all__ = ["is_locked", "look", "profile_name", "profile_roots", "view_positions"]
+__all__ = ["is_locked", "look"]
 
 _GROUP_OR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: atomic batches are of this version
 _LEAST_SERVER = (2, 12)
 _LOW, _VERY_LOW = 2 * 1024**3, 256 * 1024**2
 _LOW_SHARE = 0.05
-_INDEXES = ("vectors", "keywords")
 
 
 def look(data: Path) -> list[Finding]:
@@ -153,69 +148,13 @@ def _disk(data: Path) -> Iterator[Finding]:
 # -- views --------------------------------------------------------------------------------------
 
 
-def profile_roots(data: Path) -> list[Path]:
-    """Return the directories of profiles that have views."""
-    return sorted(path for path in (data / "profiles").glob("p.*") if path.is_dir())
-
-
-def profile_name(root: Path) -> str:
-    """Return the name of the profile whose directory this is."""
-    return re.sub(r"\+(.)", lambda match: match[1].upper(), root.name.removeprefix("p."))
-
-
 def _views(data: Path) -> Iterator[Finding]:
     roots = profile_roots(data)
     wrong = False
     for root in roots:
-        for error in _damage(root):
+        for error in damage(root):
             wrong = True
             name = profile_name(root)
             yield fail("views", f"{name}: {error}", f"run `umbriel rebuild --profile {name}`")
     if not wrong:
         yield ok("views", f"{len(roots)} profiles: files have their checksums")
-
-
-def _damage(root: Path) -> Iterator[str]:
-    """Yield what is wrong with the views that are served; a view that is just being written is looked at again."""
-    generations = current_generations(root)
-    for view in _INDEXES:
-        try:
-            _verify(root / view / generations[view])
-        except DamagedError:
-            try:
-                _verify(root / view / current_generations(root)[view])
-            except DamagedError as error:
-                yield str(error)
-    ledger = root / "ledger" / generations["ledger"] / "ledger.sqlite"
-    if ledger.exists() and (found := _quick_check(ledger)) != "ok":
-        yield f"the ledger is damaged: {found}"
-
-
-def _verify(directory: Path) -> None:
-    manifest = Manifest.load(directory)
-    for entry in manifest.files if manifest is not None else ():
-        entry.verify(directory)
-
-
-def _quick_check(path: Path) -> str:
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
-            return str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.Error as error:
-        return str(error)
-
-
-def view_positions(root: Path) -> tuple[int, int, str]:
-    """Return a profile's ledger position, and the position and id of the last event it holds.
-
-    Raises DamagedError when they cannot be read.
-    """
-    path = root / "ledger" / current_generations(root)["ledger"] / "ledger.sqlite"
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
-            row = db.execute("SELECT position, event_position, event_id FROM checkpoint").fetchone()
-    except sqlite3.Error as error:
-        raise DamagedError(
-            "a ledger's position cannot be read", expected="a ledger", found=f"{path}: {error}"
-        ) from error
-    return (int(row[0]), int(row[1]), str(row[2])) if row else (0, 0, "")

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives import keywrap
 from domain.settings import Settings
 from gateways.doctor import schedules
 from gateways.doctor.findings import Finding, attempt, attempt_async, fail, ok, skipped, warn
-from gateways.doctor.offline import profile_name, profile_roots, view_positions
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.direct import StreamReader
 from gateways.jetstream.keys import CHECK, CHECKED
 from gateways.jetstream.log import Log
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM, check_streams
 from gateways.jetstream.users import SERVICE
+from projections.soundness import Standpoint, profile_name, profile_roots, view_positions
 from umbriel import StatusReply, Umbriel
 
 __all__ = ["look", "skip"]
@@ -26,6 +26,7 @@ __all__ = ["look", "skip"]
 _SLOW_SECONDS = 30.0
 _LISTED = 3
 _PERSON = "local"
+_WAY_ON = "restore the log, or stop the service and run `umbriel recover` to go on with what is left"
 
 
 async def look(data: Path, url: str) -> list[Finding]:
@@ -93,27 +94,24 @@ async def _positions(data: Path, connection: Connection) -> list[Finding]:
     findings = []
     roots = profile_roots(data)
     for root in roots:
-        position, event_position, event_id = view_positions(root)
+        at = view_positions(root).get("ledger", Standpoint())
         last = await log.last_position()
         name = profile_name(root)
-        if position > last:
-            found = f"{name} is at {position}, the log ends at {last}"
-            findings.append(fail("positions", found, "restore the log, or rebuild to go on with what is left"))
-        elif event_position and await _event_id(log, event_position) != event_id:
-            found = f"{name} was made from another event at {event_position}"
-            findings.append(fail("positions", found, f"run `umbriel rebuild --profile {name}`"))
+        if at.position > last:
+            found = f"{name} is at {at.position}, the log ends at {last}"
+            findings.append(fail("positions", found, _WAY_ON))
+        elif at.event_position and await log.event_id_at(at.event_position) != at.event_id:
+            found = f"{name} was made from another event at {at.event_position}"
+            findings.append(fail("positions", found, _WAY_ON))
     return findings or [ok("positions", f"{len(roots)} profiles stand at events that the log holds")]
-
-
-async def _event_id(log: Log, position: int) -> str:
-    entries = await log.read(position - 1, 1)
-    return entries[0].event_id if entries and entries[0].position == position else ""
 
 
 async def _service(data: Path, url: str) -> list[Finding]:
     # Not `embedded`, which would start a service where none answers.
     async with await Umbriel.connect(url, principal=_PERSON, password=_password(data, _PERSON)) as client:
         status = await client.status(service=True)
+    if status.halted:
+        return [fail("service", f"it writes nothing: {status.halted}", "stop it; `umbriel verify`, `umbriel recover`")]
 
     async def scheduled() -> list[Finding]:
         connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")

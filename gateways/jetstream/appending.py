@@ -6,7 +6,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 import nats.errors
@@ -33,6 +33,10 @@ _LONGEST_PAUSE = 0.5
 _SERVER_BUSY = 503
 
 
+async def _unguarded() -> None:
+    return
+
+
 class _Ack(msgspec.Struct, frozen=True):
     seq: int
 
@@ -46,6 +50,8 @@ class Writer:
         self._prefix = prefix
         self._retry_seconds = retry_seconds
         self._batches = asyncio.Semaphore(_BATCHES)
+        #: asked before anything is sent; raises when the stream is not what it was
+        self.guard: Callable[[], Awaitable[None]] = _unguarded
 
     async def append(self, appends: Sequence[Append]) -> list[int]:
         """Write events in one atomic step and return their positions.
@@ -94,6 +100,7 @@ class Writer:
         while True:
             try:
                 await self._connection.connected(deadline)
+                await self.guard()
                 return await self._send(step)
             except ServerError as error:
                 if error.err_code in CONFLICTS:

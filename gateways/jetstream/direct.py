@@ -12,6 +12,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from domain.errors import UnavailableError
+from domain.sealing import Stored
 from gateways.jetstream.connection import REQUEST_SECONDS, Connection, LostError
 from gateways.jetstream.errors import ServerError, translated
 from gateways.jetstream.wire import Entry, RawMessage, entry_from
@@ -61,11 +62,20 @@ class _Got(msgspec.Struct, frozen=True):
 
 
 class StreamSize(msgspec.Struct, frozen=True):
-    """What a stream holds: its last sequence, messages, and bytes on disk."""
+    """What a stream holds: its first and last sequence, messages, and bytes on disk."""
 
     last_seq: int
+    first_seq: int = 0
     messages: int = 0
     bytes: int = 0
+
+
+class _Deleted(msgspec.Struct, frozen=True):
+    deleted: list[int] = []
+
+
+class _DeletedInfo(msgspec.Struct, frozen=True):
+    state: _Deleted
 
 
 class _Info(msgspec.Struct, frozen=True):
@@ -103,6 +113,14 @@ class StreamReader:
         subject = f"$JS.API.STREAM.INFO.{self._stream}"
         info = await self._again("reading the log's state", lambda: self._connection.call(subject, b"", _Info))
         return info.state
+
+    async def deleted(self) -> list[int]:
+        """Return the positions that the server knows to hold nothing."""
+        subject, request = f"$JS.API.STREAM.INFO.{self._stream}", msgspec.json.encode({"deleted_details": True})
+        info = await self._again(
+            "reading the log's state", lambda: self._connection.call(subject, request, _DeletedInfo)
+        )
+        return info.state.deleted
 
     async def raw(self, get: bytes) -> RawMessage | None:
         """Return a stored message by a MSG.GET request, or None."""
@@ -150,8 +168,33 @@ class StreamReader:
         body = msgspec.json.encode(batch)
         return await self._again("reading the log", lambda: self._read_page(body))
 
+    async def stored(self, start: int, limit: int) -> list[Stored]:
+        """Return up to ``limit`` messages of the whole stream from sequence ``start`` as they are stored, maybe fewer.
+
+        What the server cannot read any more is left out, as if it had never been: positions tell.
+        """
+        subject = f"{self._prefix}.>"
+        batch = _Batch(batch=min(limit, PAGE_MESSAGES), max_bytes=PAGE_BYTES, seq=max(start, 1), next_by_subj=subject)
+        body = msgspec.json.encode(batch)
+        messages, _ = await self._again("reading the log", lambda: self._read_messages(body))
+        return [_stored(message) for message in messages]
+
+    async def stored_at(self, position: int) -> Stored | None:
+        """Return the message at a position as the leader stores it, or None."""
+        return _of_raw(await self.raw(msgspec.json.encode(_Get(seq=position))))
+
+    async def stored_next(self, start: int) -> Stored | None:
+        """Return the first message at or after ``start`` as the leader stores it, or None."""
+        return _of_raw(await self.raw(msgspec.json.encode(_Get(seq=max(start, 1), next_by_subj=f"{self._prefix}.>"))))
+
     async def _read_page(self, body: bytes) -> Page:
-        entries: list[Entry] = []
+        messages, end = await self._read_messages(body)
+        entries = [self._entry(message, message.headers or {}) for message in messages]
+        return _page(end, entries)
+
+    async def _read_messages(self, body: bytes) -> tuple[list[Msg], dict[str, str]]:
+        """Return the messages of one page, and the headers of what ended it."""
+        messages: list[Msg] = []
         async with self._connection.replies(f"$JS.API.DIRECT.GET.{self._stream}", body) as queue:
             while True:
                 try:
@@ -162,10 +205,9 @@ class StreamReader:
                 if message is None:
                     raise LostError
                 headers = message.headers or {}
-                status = headers.get("Status", "")
-                if status:
-                    return _last_page(status, headers, entries)
-                entries.append(self._entry(message, headers))
+                if headers.get("Status", ""):
+                    return messages, _checked(headers)
+                messages.append(message)
 
     def _entry(self, message: Msg, headers: dict[str, str]) -> Entry:
         position = int(headers["Nats-Sequence"])
@@ -191,17 +233,31 @@ class StreamReader:
                 await asyncio.sleep(_PAUSE)
 
 
-def _last_page(status: str, headers: dict[str, str], entries: list[Entry]) -> Page:
-    match status:
-        case "204":
-            remaining = int(headers.get("Nats-Num-Pending", "0"))
-            return Page(entries, remaining > 0, int(headers.get("Nats-UpTo-Sequence", "0")), remaining)
-        case "404":
-            return Page(entries, more=False)
+def _stored(message: Msg) -> Stored:
+    headers = dict(message.headers or {})
+    return Stored(int(headers["Nats-Sequence"]), headers["Nats-Subject"], headers, message.data)
+
+
+def _of_raw(message: RawMessage | None) -> Stored | None:
+    return None if message is None else Stored(message.seq, message.subject, message.headers(), message.body())
+
+
+def _checked(headers: dict[str, str]) -> dict[str, str]:
+    """Return the headers that end a page, or raise for those that say that there is none."""
+    match headers["Status"]:
+        case "204" | "404":
+            return headers
         case "503":
             raise nats.errors.NoRespondersError
-    found = headers.get("Description", "")
-    raise UnavailableError("the log refused a read", expected="a page of events", found=f"{status} {found}")
+    found = f"{headers['Status']} {headers.get('Description', '')}"
+    raise UnavailableError("the log refused a read", expected="a page of events", found=found)
+
+
+def _page(headers: dict[str, str], entries: list[Entry]) -> Page:
+    if headers["Status"] != "204":
+        return Page(entries, more=False)
+    remaining = int(headers.get("Nats-Num-Pending", "0"))
+    return Page(entries, remaining > 0, int(headers.get("Nats-UpTo-Sequence", "0")), remaining)
 
 
 def _final(error: Exception) -> bool:

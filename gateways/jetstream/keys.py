@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import keywrap
 
 from domain.errors import DamagedError, MismatchError, NotFoundError
 from domain.ids import check_profile, keyed_id, partition_of
+from domain.sealing import SYSTEM
 from gateways.jetstream.connection import Connection, LostError
 from gateways.jetstream.direct import StreamReader
 from gateways.jetstream.errors import CONFLICTS, ServerError, translated
@@ -268,7 +269,8 @@ def _destroyed(record: RawMessage) -> bool:
 
 
 def _subject(profile: str, key_id: str) -> str:
-    check_profile(profile)
+    if profile != SYSTEM:
+        check_profile(profile)
     return f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}.{key_id}"
 
 

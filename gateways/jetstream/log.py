@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
+from domain.errors import DamagedError
+from domain.sealing import SYSTEM
 from gateways.jetstream.appending import BATCH_LIMIT, Writer
 from gateways.jetstream.connection import Connection
 from gateways.jetstream.direct import HEADS_PER_REQUEST, StreamReader, StreamSize
 from gateways.jetstream.streams import EVENTS_PREFIX, LOG_STREAM, filter_for, subject_for
+from gateways.jetstream.stretch import Place, stretch
 from gateways.jetstream.tail import OrderedReader
 from gateways.jetstream.wire import Append, Entry, Tail
 
@@ -39,14 +42,35 @@ class Log:
         self._owns = owns
         self._reader = StreamReader(connection, stream, prefix)
         self._writer = Writer(connection, self._reader, prefix, retry_seconds)
+        #: why nothing more is written, empty while all is well
+        self.halted = ""
+        #: the last position that is known to have been written
+        self.reached = 0
+
+    def guard_with(self, guard: Callable[[], Awaitable[None]]) -> None:
+        """Let ``guard`` be asked before anything is sent; it raises when the stream is not what it was."""
+        self._writer.guard = guard
+
+    def halt(self, reason: str) -> None:
+        """Write nothing more from here on: the log is not what was written to it."""
+        self.halted = self.halted or reason
+
+    def check_sound(self) -> None:
+        """Raise DamagedError when the log was found not to be what was written to it."""
+        if self.halted:
+            raise DamagedError(self.halted, expected="the log as it was written", found="another")
 
     async def append(self, appends: Sequence[Append]) -> list[int]:
         """Write up to 1,000 events in one atomic step and return their positions, in order.
 
         Raises ConflictError when a subject's last event is not the expected one, LogFullError when the
-        stream is full, InvalidInputError for more than 1,000 events or one over 1 MiB.
+        stream is full, InvalidInputError for more than 1,000 events or one over 1 MiB, DamagedError when the log was
+        found damaged or shortened.
         """
-        return await self._writer.append(appends)
+        self.check_sound()
+        positions = await self._writer.append(appends)
+        self.reached = max([self.reached, *positions])
+        return positions
 
     async def head(self, originator_id: str) -> Entry | None:
         """Return an aggregate's last event as the leader has it, or None."""
@@ -109,10 +133,30 @@ class Log:
         """Return a profile's first event after a position as the leader has it, or None."""
         return await self._reader.next_of(filter_for(profile, self._prefix), after + 1)
 
+    async def event_id_at(self, position: int) -> str:
+        """Return the id of the event at a position, empty where there is none."""
+        entries = await self.read(position - 1, 1)
+        return entries[0].event_id if entries and entries[0].position == position else ""
+
     async def count_after(self, after: int, profile: str) -> int:
         """Return how many events of a profile lie after a position."""
         page = await self._reader.after(filter_for(profile, self._prefix), after + 1, 1)
         return len(page.entries) + page.remaining
+
+    async def newest(self, category: str) -> Entry | None:
+        """Return the newest event of a category that belongs to no profile, as the leader has it, or None."""
+        return await self._reader.last_of(self._of_nobody(category))
+
+    async def read_category(self, category: str, after: int, limit: int) -> list[Entry]:
+        """Return up to ``limit`` events of a category that belongs to no profile, after a position, in order."""
+        return (await self._reader.after(self._of_nobody(category), after + 1, limit)).entries
+
+    def _of_nobody(self, category: str) -> str:
+        return f"{filter_for(SYSTEM, self._prefix).removesuffix('>')}{category}.>"
+
+    def stretch(self, first: int, last: int) -> AsyncGenerator[Place]:
+        """Read every position from ``first`` to ``last`` as it is stored; what is missing is seen."""
+        return stretch(self._reader, first, last)
 
     async def last_position(self) -> int:
         """Return the position of the last event of the log, 0 when it is empty."""
@@ -121,6 +165,10 @@ class Log:
     async def size(self) -> StreamSize:
         """Return the log's last position, how many events it holds, and their bytes on disk."""
         return await self._reader.size()
+
+    async def deleted(self) -> list[int]:
+        """Return the positions that the server knows to hold nothing any more."""
+        return await self._reader.deleted()
 
     def tail(self, after: int, profile: str | None = None, batch: int = 256) -> AsyncGenerator[Tail, None]:
         """Follow the log from a position for ever, in order, up to ``batch`` events at a time.

@@ -22,7 +22,7 @@ class Secrets:
 
     def password(self, user: str) -> str:
         """Return a user's password, made on first use."""
-        return self._get(f"{user}.password", secrets.token_urlsafe(_PASSWORD_BYTES).encode()).decode("ascii").strip()
+        return self.get(f"{user}.password", secrets.token_urlsafe(_PASSWORD_BYTES).encode()).decode("ascii").strip()
 
     def renew_password(self, user: str) -> str:
         """Replace a user's password and return the new one."""
@@ -49,14 +49,15 @@ class Secrets:
 
     def master_key(self) -> bytes:
         """Return the 32 bytes every other key is wrapped under, made on first use."""
-        key = self._get("master.key", secrets.token_bytes(MASTER_KEY_BYTES))
+        key = self.get("master.key", secrets.token_bytes(MASTER_KEY_BYTES))
         if len(key) != MASTER_KEY_BYTES:
             raise DamagedError(
                 "the master key is damaged", expected=f"{MASTER_KEY_BYTES} bytes", found=f"{len(key)} bytes"
             )
         return key
 
-    def _get(self, name: str, fresh: bytes) -> bytes:
+    def get(self, name: str, fresh: bytes) -> bytes:
+        """Return a file's bytes, which are ``fresh`` when there was none: of two makers one wins."""
         path = self._directory / name
         try:
             return path.read_bytes()

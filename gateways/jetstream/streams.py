@@ -37,6 +37,7 @@ __all__ = [
     "ensure_streams",
     "filter_for",
     "originator_for",
+    "state_of",
     "subject_for",
     "uuid_of",
 ]
@@ -259,6 +260,16 @@ async def ensure_streams(
     await _ensure(js, _schedules_config(num_replicas))
     await _ensure(js, _turns_config(num_replicas))
     return state
+
+
+async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamState | None:
+    """Return how a log stands now, None where there is none; UnavailableError when the server does not say."""
+    with translated(f"reading the stream {stream}"):
+        try:
+            info = await js.stream_info(stream)
+        except StreamNotFoundError:
+            return None
+    return StreamState(stream, (info.config.metadata or {}).get(INCARNATION, ""), info.state.last_seq)
 
 
 async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:

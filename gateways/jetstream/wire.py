@@ -8,9 +8,20 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from gateways.jetstream.streams import originator_for
+from domain.sealing import Stored
+from gateways.jetstream.streams import EVENTS_PREFIX, originator_for
 
-__all__ = ["Append", "Entry", "RawMessage", "Tail", "entry_from", "format_time", "headers_of", "parse_headers"]
+__all__ = [
+    "Append",
+    "Entry",
+    "RawMessage",
+    "Tail",
+    "entry_from",
+    "entry_of",
+    "format_time",
+    "headers_of",
+    "parse_headers",
+]
 
 _TOPIC = "Umbriel-Topic"
 _SCHEMA = "Umbriel-Schema"
@@ -101,6 +112,11 @@ def parse_headers(raw: bytes) -> dict[str, str]:
     lines = raw.decode("utf-8", "replace").split("\r\n")[1:]
     pairs = (line.partition(":") for line in lines if line)
     return {name: value.strip() for name, _, value in pairs}
+
+
+def entry_of(message: Stored, prefix: str = EVENTS_PREFIX) -> Entry:
+    """Return the event of a message as it is stored."""
+    return entry_from(message.subject, message.position, message.headers, message.body, prefix)
 
 
 def entry_from(subject: str, position: int, headers: Mapping[str, str], body: bytes, prefix: str) -> Entry:

@@ -15,9 +15,9 @@ from mcp.server.stdio import stdio_server
 
 from gateways.mcp import texts
 from gateways.mcp.tools import Tool
-from umbriel import InvalidInputError, RefusedError, Umbriel, UmbrielError
+from umbriel import InvalidInputError, Umbriel, UmbrielError
 
-__all__ = ["Connection", "build", "check_agent", "over_stdio"]
+__all__ = ["Connection", "build", "over_stdio"]
 
 _INSTRUCTIONS = (
     "Umbriel remembers across conversations. Before you answer, recall what is known about the question; when you "
@@ -49,15 +49,6 @@ class Connection:
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()
-
-
-async def check_agent(client: Umbriel) -> None:
-    """Raise RefusedError where the principal is a person: what a model writes is never a person's statement."""
-    who = await client.status(service=True)
-    if who.principal_type != "agent":
-        raise RefusedError(
-            "a model does not speak as a person", expected="the principal of an agent", found=who.principal
-        )
 
 
 def build(connection: Connection, tools: Sequence[Tool]) -> Server[Any]:

@@ -26,12 +26,18 @@ _log = structlog.get_logger(__name__)
 _FAREWELL_SECONDS = 0.5
 
 
+async def _untold(_: Caller, __: Principal, ___: str) -> None:
+    return
+
+
 class Administration:
     """Changes principals; ``apply`` makes the NATS server take a change over and says whether it is ours to tell."""
 
     def __init__(self, principals: Principals, apply: Callable[[], Awaitable[bool]]) -> None:
         self._principals = principals
         self._apply = apply
+        #: told of every change, after it is on disk
+        self.changed: Callable[[Caller, Principal, str], Awaitable[None]] = _untold
         self._lock = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
 
@@ -41,6 +47,7 @@ class Administration:
         async with self._lock:
             stored, secret = self._principals.add(Principal(request.name, request.type, grants), nkey=request.nkey)
             _log.info("principal_added", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "added")
             return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
 
     def list(self) -> PrincipalsReply:
@@ -52,6 +59,7 @@ class Administration:
         async with self._lock:
             stored = self._principals.revoke(request.name)
             _log.info("principal_revoked", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "revoked")
             return PrincipalSecret(principal=_info(stored), applied=await self._apply())
 
     async def rotate(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
@@ -59,6 +67,7 @@ class Administration:
         async with self._lock:
             stored, secret = self._principals.rotate(request.name, nkey=request.nkey)
             _log.info("principal_rotated", principal=request.name, by=caller.principal)
+            await self.changed(caller, stored.principal, "rotated")
             if caller.principal == request.name:
                 # The server would end the connection that the reply has to go through.
                 task = asyncio.create_task(self._apply_later())

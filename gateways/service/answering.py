@@ -20,6 +20,7 @@ from gateways.service.models import KEPT, Provided, answered
 from gateways.service.policy import Subject, passes
 from gateways.service.reads import recall
 from gateways.service.recalling import reference_of
+from gateways.service.recalling_then import recall_then
 from gateways.service.served import HandedOut
 from umbriel.answers import Synthesis
 from umbriel.types import RecallReply, RecallRequest, RecallResult
@@ -40,12 +41,13 @@ async def recall_answered(
     core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest
 ) -> RecallReply:
     """Recall, and let a language model answer from the results where the request asks for that."""
-    if not request.answer:
-        return await recall(core, handed_out, caller, profile, request)
-    if request.limit is None:
+    if request.answer and request.limit is None:
         request = msgspec.structs.replace(request, limit=core.settings.answering.room(request.thinking).results)
-    reply = await recall(core, handed_out, caller, profile, request)
-    if reply.answer is not None:
+    if request.as_of:
+        reply, request = await recall_then(core, handed_out, caller, profile, request)
+    else:
+        reply = await recall(core, handed_out, caller, profile, request)
+    if not request.answer or reply.answer is not None:
         return reply
     return msgspec.structs.replace(reply, answer=await _answer(core, profile, request, reply))
 

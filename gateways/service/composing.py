@@ -1,7 +1,7 @@
 """The context: notes, task, resumed work, memories and the conversation, within one budget of tokens.
 
 What stays the same from turn to turn comes first, so that a provider's prompt cache holds: the beginning of the
-conversation, summaries, and its end but for the last message. What changes with every turn stands before that one.
+conversation, summaries, and its end up to what the user said last. What changes with every turn stands before that.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ async def compose(
 ) -> wire.ContextReply:
     """Return everything a model is to see of a session in one turn, never above the budget."""
     _check(core, profile, request)
+    # What was acknowledged is in it: a model must not be asked without the words that it is to answer.
+    await core.reader.wait_for(core.said.get(profile, 0), core.settings.wait_seconds)
     known, position = await look(core, profile, request.at_least, lambda ledger: _known(ledger, request.session))
     known = known or _Known("", "", "", "", begun=False)
     # Nothing was said in it yet: it is with whom it is said to be.
@@ -228,10 +230,15 @@ def _part(part: Part, shown: ShownHistory) -> wire.ContextPart:
 
 
 def _ordered(history: Sequence[wire.ContextPart], aside: Sequence[wire.ContextPart]) -> list[wire.ContextPart]:
-    """Return all parts, what changes each turn before the last message where that is the user's."""
-    if history and history[-1].role == "user":
-        return [*history[:-1], *aside, history[-1]]
-    return [*history, *aside]
+    """Return all parts, what changes each turn before the user's last message, and never last.
+
+    A model answers what comes last. Where somebody else spoke since (an answer is on record already, a tool returned
+    something, what the user says again is known and stays where it was said first), that is still the conversation.
+    """
+    said = [at for at, part in enumerate(history) if part.kind == "tail"]
+    by_user = [at for at in said if history[at].role == "user"]
+    at = by_user[-1] if by_user else len(history) - 1
+    return [*history[: max(at, 0)], *aside, *history[max(at, 0) :]]
 
 
 def _messages(parts: Iterable[wire.ContextPart], format_: wire.ContextFormat) -> list[wire.ChatMessage]:

@@ -27,13 +27,16 @@ from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.feeds import Feeds
 from gateways.service.models import Models
+from gateways.service.past_views import PastViews
 from gateways.service.positions import Positions
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.redacting import Redacting
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.verifications import Verifications
 from projections.directory import Directory, ProfileCounts
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
@@ -151,6 +154,7 @@ class Core:
             events, positions, self.redacting, passed=reader.passed, cache_bytes=settings.feed_cache_bytes
         )
         self.rebuilds = rebuilds
+        self.past = PastViews(events, profiles, settings.past)
         #: what answers in words and analyses queries, as far as it is configured
         self.models = Models((), ())
         self.analyses = Analyses(settings.analysis)
@@ -164,6 +168,12 @@ class Core:
         self.backups: Backups | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
+        #: thinks about a day of a profile when somebody asks for it
+        self.reflect_day: Callable[[str, ReflectDayRequest], Awaitable[ReflectDayReply]] | None = None
+        #: looks at the whole log when somebody asks for it
+        self.verifications: Verifications | None = None
+        #: seals what is not sealed yet
+        self.seal: Callable[[], Awaitable[None]] | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches
@@ -179,6 +189,8 @@ class Core:
         #: position of what was taken out of recall last here, by profile; see `aggregates.note_ended`
         self.ended: dict[str, int] = {}
         self.ended_lock = threading.Lock()
+        #: position of the last message acknowledged here, by profile: the next context shows it
+        self.said: dict[str, int] = {}
         #: position of the last rejection or correction written here, by profile
         self.settled: dict[str, int] = {}
         self.started = time.monotonic()

@@ -95,10 +95,17 @@ class DailyPasses(ProfileWorker):
                 self.wake(envelope.profile)
 
     async def _work(self, profile: str) -> bool:
+        failed: Exception | None = None
         for one in self.passes:
             due = one.due(self.now())
-            if not await self._is_done(one, profile, due):
-                await one.run(profile, due)
+            try:
+                if not await self._is_done(one, profile, due):
+                    await one.run(profile, due)
+            except Exception as error:  # noqa: BLE001 -- what one pass trips over keeps no other one from its day
+                _log.warning("daily_pass_failed", name=one.name, profile=profile, error=type(error).__name__)
+                failed = failed or error
+        if failed is not None:
+            raise failed
         return False
 
     async def _is_done(self, one: DailyPass, profile: str, due: datetime) -> bool:

@@ -9,7 +9,9 @@ import msgspec
 
 from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError
+from domain.events import LostRange
 from domain.ids import keyed_id, originator_id
+from domain.sealing import is_lost
 from gateways.jetstream.codec import open as open_entry
 from gateways.jetstream.codec import seal
 from gateways.jetstream.keys import KeyRing
@@ -35,9 +37,11 @@ class Passed(msgspec.Struct, frozen=True):
 class EventReader:
     """Reads and writes envelopes; events whose key was destroyed are skipped."""
 
-    def __init__(self, log: Log, keys: KeyRing) -> None:
+    def __init__(self, log: Log, keys: KeyRing, lost: tuple[LostRange, ...] = ()) -> None:
         self.log = log
         self.keys = keys
+        #: positions whose loss is on record: whatever is there is not what was written
+        self.lost = lost
 
     async def secret(self, profile: str) -> bytes:
         """Return the profile's secret, created on first use."""
@@ -53,7 +57,7 @@ class EventReader:
         poison: dict[str, str] = {}
         for entry in entries:
             profile = profile_of(entry.originator_id)
-            if profile in poison or profile == _NOBODY:
+            if profile in poison or profile == _NOBODY or is_lost(entry.position, self.lost):
                 continue
             try:
                 key = await self.keys.by_id(profile, entry.key_id) if entry.key_id else None
@@ -62,6 +66,14 @@ class EventReader:
             except DamagedError as error:
                 poison[profile] = f"event at {entry.position}: {error}"
         return Passed(envelopes, passed, poison)
+
+    async def opened(self, entry: Entry) -> Envelope | None:
+        """Return one event of any profile or of none; None when its key was destroyed, or it cannot be read."""
+        try:
+            key = await self.keys.by_id(profile_of(entry.originator_id), entry.key_id) if entry.key_id else None
+            return None if entry.key_id and key is None else open_entry(entry, key)
+        except DamagedError:
+            return None
 
     async def encode(self, envelope: Envelope, *, expected: int | None) -> Append:
         """Return what to append for an envelope, encrypted under the key of its scope."""
@@ -82,7 +94,21 @@ class EventReader:
         """Follow the whole log from a position, in order."""
         async with aclosing(self.log.tail(after, None, batch)) as parts:
             async for part in parts:
+                self._check_whole(after, part.entries)
+                after = part.passed
                 yield await self.decode(part.entries, part.passed)
+
+    def _check_whole(self, after: int, entries: Sequence[Entry]) -> None:
+        """Halt at a gap: a server that cannot read a message passes over it in silence, and no view may."""
+        for entry in entries:
+            gap = next((at for at in range(after + 1, entry.position) if not is_lost(at, self.lost)), 0)
+            if gap:
+                self.log.halt(
+                    f"the message at position {gap} of the log cannot be read; restore it, or stop the service "
+                    "and run `umbriel recover` to go on with what is left"
+                )
+                raise DamagedError(self.log.halted, expected=f"position {gap}", found=str(entry.position))
+            after = entry.position
 
     async def append(self, envelopes: Sequence[Envelope], *, expected: int | None) -> list[int]:
         """Append envelopes in one atomic step, each as the first (0) or any (None) of its subject."""

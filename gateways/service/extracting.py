@@ -70,13 +70,26 @@ class ExtractionWorker(ProfileWorker):
         # Lent anew for each: a rebuild that has ended waits until nobody uses the views it replaces.
         async with self._core.profiles.use(name) as profile:
             ledger = profile.views.ledger
+            # Before it is read: who hurries from now on means what is said from now on as well.
+            in_haste = self._take_haste(name, session.session)
             stretch = await self._core.in_thread(lambda: stretch_of(ledger, session.session, self._limits))
-            if stretch is not None and self._must_wait(name, stretch):
+            if stretch is None:
                 return
-            if stretch is None or await self._try(profile, stretch) is not None:
-                self._hurried.get(name, set()).discard(session.session)
-            if stretch is not None and session.messages > len(stretch.messages):
-                self._queue.wake(name)  # more of it than fits one stretch
+            if self._must_wait(name, stretch) or await self._try(profile, stretch) is None:
+                if in_haste:
+                    self._hurried[name].add(session.session)
+            elif len(stretch.messages) == self._limits.messages or session.messages > len(stretch.messages):
+                # More of it than fits one stretch.
+                if in_haste and await self._core.in_thread(lambda: bool(ledger.unread(session.session, 1))):
+                    self._hurried[name].add(session.session)
+                self._queue.wake(name)
+
+    def _take_haste(self, name: str, session: str) -> bool:
+        """Whether a session is to be read without waiting for an answer in it; asked once, it is not any more."""
+        hurried = self._hurried.get(name, set())
+        in_haste = session in hurried
+        hurried.discard(session)
+        return in_haste
 
     async def _due(self, name: str) -> tuple[list[UnreadSession], bool]:
         """Return the sessions that are to be read now, and whether there are more than could be looked at."""

@@ -19,7 +19,7 @@ from gateways.service.validate import check_limit
 from projections.ledger import Ledger
 from umbriel.types import FeedRequest
 
-__all__ = ["NEW", "QUIET", "FeedPage", "feed"]
+__all__ = ["NEW", "QUIET", "FeedPage", "Owner", "feed", "linked_with", "owners_of"]
 
 #: The ``after`` that asks for the position of the log's end: only what comes later is wanted.
 NEW = "new"
@@ -38,7 +38,7 @@ class FeedPage(msgspec.Struct, frozen=True):
     position: str
 
 
-class _Owner(msgspec.Struct, frozen=True):
+class Owner(msgspec.Struct, frozen=True):
     """Whom an event is about: a contact (empty: nobody); ``said`` in a conversation, or remembered.
 
     A link is about two, who are both ``contacts``.
@@ -62,7 +62,7 @@ class _Filter(msgspec.Struct, frozen=True):
     def needs_owners(self) -> bool:
         return bool(self.contacts) or self.reach.limited
 
-    def passes(self, owner: _Owner | None) -> bool:
+    def passes(self, owner: Owner | None) -> bool:
         """Whether an event about somebody is wanted and within reach; None is the whole profile."""
         if owner is None or (self.contacts and self.contacts.isdisjoint(owner.contacts)):
             return False
@@ -124,11 +124,11 @@ async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -
         raise InvalidInputError(
             "unknown event category", expected=", ".join(sorted(_CATEGORIES)), found=", ".join(sorted(unknown))
         )
-    contacts = await _linked(core, reach, profile, request.contact) if request.contact else ()
+    contacts = await linked_with(core, reach, profile, request.contact) if request.contact else ()
     return _Filter(profile, frozenset(request.kinds) or _LOUD, frozenset(contacts), reach)
 
 
-async def _linked(core: Core, reach: Reach, profile: str, contact: str) -> Sequence[str]:
+async def linked_with(core: Core, reach: Reach, profile: str, contact: str) -> Sequence[str]:
     """Return whose events are asked for: a contact's, and those of all it is linked with and the caller may read."""
     if not await core.known_profile(profile):
         return (contact,)
@@ -191,34 +191,38 @@ async def _read_on(core: Core, wanted: _Filter, page: _Page, until: float) -> bo
         await asyncio.sleep(0)  # others get a turn, however much is there
 
 
-async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, _Owner | None]:
-    """Return whom the events of a page are about, from one look into the ledger.
+async def _owners(core: Core, profile: str, items: Sequence[Item]) -> dict[About | None, Owner | None]:
+    """Return whom the events of a page are about, from one look into the ledger."""
+    return await owners_of(core, profile, frozenset(item.about for item in items if item.about is not None))
+
+
+async def owners_of(core: Core, profile: str, abouts: frozenset[About]) -> dict[About | None, Owner | None]:
+    """Return whom events are about, by what tells it; None for what the ledger does not know.
 
     A message belongs to the contact its conversation is attached to now.
     """
-    abouts = {item.about for item in items if item.about is not None}
     named = [one for one in abouts if one.by in {"said", "remembered", "link"}]
     rest = list(abouts.difference(named))
-    owners: dict[About | None, _Owner | None] = {
-        one: _Owner(tuple(one.value.split(BETWEEN)), said=one.by == "said") for one in named
+    owners: dict[About | None, Owner | None] = {
+        one: Owner(tuple(one.value.split(BETWEEN)), said=one.by == "said") for one in named
     }
     if not rest:
         return owners
     async with core.profiles.use(profile) as opened:
         if "ledger" in opened.views.stopped:
             core.check_running(opened)
-        owners.update(await core.in_thread(lambda: _look_up(opened.views.ledger, rest)))
+        owners.update(await core.in_thread(lambda: look_up_owners(opened.views.ledger, rest)))
     return owners
 
 
-def _look_up(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, _Owner | None]:
+def look_up_owners(ledger: Ledger, abouts: Sequence[About]) -> dict[About | None, Owner | None]:
     memories = ledger.memories([one.value for one in abouts if one.by == "memory"])
-    owners: dict[About | None, _Owner | None] = {}
+    owners: dict[About | None, Owner | None] = {}
     for one in abouts:
         if one.by == "memory":
             record = memories.get(one.value)
-            owners[one] = None if record is None else _Owner((record.scope or "",))
+            owners[one] = None if record is None else Owner((record.scope or "",))
         else:
             conversation = ledger.conversation(one.value)
-            owners[one] = _Owner(("" if conversation is None else conversation.contact,), said=True)
+            owners[one] = Owner(("" if conversation is None else conversation.contact,), said=True)
     return owners

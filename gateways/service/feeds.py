@@ -35,6 +35,8 @@ from domain.events import (
     OverlayAdded,
     ProfileCreated,
     RecallServed,
+    ReflectionDrafted,
+    ReflectionRecorded,
     SettingsChanged,
     SummaryRewritten,
     TaskCleared,
@@ -48,7 +50,7 @@ from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch
 from gateways.service.positions import Positions
 from gateways.service.redacting import FORGETTING_TOPICS, Redacting, Shown, redacted_item
 
-__all__ = ["QUIET", "Feeds"]
+__all__ = ["QUIET", "Feeds", "about_of"]
 
 #: Categories that are left out unless they are asked for.
 QUIET = frozenset({"embedding", "access", "usage", "recall"})
@@ -156,7 +158,7 @@ class Feeds:
             data=event.without_blob(),
         )
         quotes = quoted(event, envelope.position)
-        return Item(envelope.position, event.category(), _about(event), msgspec.json.encode(shown), quotes)
+        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown), quotes)
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None
@@ -282,7 +284,8 @@ def _takes_out(entry: Entry) -> bool:
     return ends_keys or entry.topic in FORGETTING_TOPICS
 
 
-def _about(event: Event) -> About | None:
+def about_of(event: Event) -> About | None:
+    """Return what tells whose an event is, None where it is the whole profile's."""
     match event:
         case ContactSet():
             return About("said", event.contact)
@@ -290,17 +293,17 @@ def _about(event: Event) -> About | None:
             return About("remembered", event.scope or "")
         case MemoryRestored():
             return About("remembered", event.content.scope or "")
-        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed():
+        case MessageRecorded() | MessageForgotten() | ExtractionCompleted() | ExtractionFailed() | SummaryRewritten():
             return About("session", event.session)
-        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared():
+        case ConversationEnded() | ConversationDeleted() | NotesSet() | TaskSet() | TaskCleared() | OverlayAdded():
             return About("session", event.session)
         case RecallServed() if event.session:
             return About("session", event.session)
         case RecallServed():
             # A question without a contact may be about what only they hear who hear everybody.
             return None if event.contact == ALL else About("said", event.contact)
-        case OverlayAdded() | SummaryRewritten():
-            return About("session", event.session)
+        case ReflectionDrafted() | ReflectionRecorded() if event.contact:
+            return About("said", event.contact)
         case ContactsLinked() | ContactsUnlinked():
             return About("link", f"{event.first}{BETWEEN}{event.second}")
     memory = getattr(event, "memory", "") or next(iter(getattr(event, "memories", ())), "")

@@ -14,8 +14,8 @@ __all__ = ["FollowingWorker"]
 #: Categories whose events may entail something.
 _WAKING = frozenset({"message.forgotten", "conversation.ended", "conversation.deleted"})
 #: Written late, they may rest on what was forgotten.
-_LATE = frozenset({"memory.remembered", "extraction.completed"})
-#: Copies are told of these.
+_LATE = frozenset({"memory.remembered", "extraction.completed", "reflection.recorded"})
+#: Copies are told of these, and what restates them ends with them.
 _TOLD = frozenset(
     f"memory.{what}" for what in ("forgotten", "retracted", "rejected", "superseded", "expired", "restored")
 )

@@ -26,6 +26,7 @@ from gateways.service.copying import tell_copies
 from gateways.service.finding import aggregate_of
 from gateways.service.grounds import loss_of
 from gateways.service.profiles import OpenProfile
+from gateways.service.quoting import end_misquotes
 from projections.ledger import Closing, Ledger, MessageRecord, Resting
 
 __all__ = ["Entailed", "entailed_by", "follow_up", "forget_messages"]
@@ -134,7 +135,7 @@ async def follow_up(core: Core, profile: OpenProfile) -> int:
         views = core.profiles.current(profile).views
         if "ledger" in views.stopped or not await core.in_thread(views.ledger.has_following):
             return position
-        if any([await step(core, profile) for step in (_delete_sessions, _end_tasks, _forget_bereft, tell_copies)]):
+        if any([await step(core, profile) for step in _STEPS]):
             continue
         if await core.events.log.last_position() == position:
             return position
@@ -211,3 +212,7 @@ async def _delete_session(core: Core, profile: OpenProfile, ledger: Ledger, one:
         )
         last = max(last, position)
     return last
+
+
+#: What is done of what follows, until none of them finds anything.
+_STEPS = (_delete_sessions, _end_tasks, _forget_bereft, end_misquotes, tell_copies)

@@ -54,7 +54,7 @@ def check_verb(needs: Needs, caller: Caller, profile: str) -> Caller:
         everywhere = caller.within(ALL)
         if needs.person and not (everywhere.admin and caller.type == "person"):
             raise RefusedError(
-                "this is for persons who administer every profile",
+                "the service is administered by persons",
                 expected="a person with a grant *:admin",
                 found=f"{caller.type} {caller.principal}",
             )

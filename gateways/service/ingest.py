@@ -59,6 +59,7 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     outcomes = await _record(core, caller, profile, session, request)
     await end_turns(core, profile, session, request.messages)
     position = max(attached, *(outcome.position for outcome in outcomes))
+    core.said[profile] = max(position, core.said.get(profile, 0))
     if request.wait:
         async with core.profiles.use(profile) as opened:
             await core.settle(opened, position, session=session)

@@ -11,7 +11,7 @@ from domain.settings import VerifierLimits
 from projections.ledger import Ledger, MemoryRecord
 from projections.vectors import VectorView
 
-__all__ = ["Alike", "alike"]
+__all__ = ["Alike", "alike", "restates"]
 
 #: items asked for at first, and how much more each time too few of them count
 _FIRST, _GROWTH = 16, 4
@@ -41,11 +41,19 @@ def alike(ledger: Ledger, vectors: VectorView, memory: MemoryRecord, limits: Ver
         asked *= _GROWTH
 
 
+def restates(memory: MemoryRecord) -> bool:
+    """Whether a memory is what the daily reflection made of others: those are judged, and it ends with them."""
+    return memory.source == "reflection" and bool(memory.model)
+
+
 def _older(records: dict[str, MemoryRecord], memory: MemoryRecord, near: dict[str, float]) -> list[Alike]:
     now = datetime.now(UTC)
     found = [
         Alike(record, near[record.id])
         for record in records.values()
-        if record.position < memory.position and record.address != memory.address and record.status_at(now) == "live"
+        if record.position < memory.position
+        and record.address != memory.address
+        and record.status_at(now) == "live"
+        and not restates(record)
     ]
     return sorted(found, key=lambda one: (-one.cosine, -one.memory.position))

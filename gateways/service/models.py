@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
+from domain.digest import Reflector
 from domain.errors import DamagedError, UmbrielError, UnavailableError
 from domain.merging import Worder
 from domain.ports import Analyst, Extractor, Judge, Summariser, Synthesiser
@@ -90,6 +91,7 @@ class Models:
         synthesisers: Sequence[Provided[Synthesiser]] = (),
         analysts: Sequence[Provided[Analyst]] = (),
         summarisers: Sequence[Provided[Summariser]] = (),
+        reflectors: Sequence[Provided[Reflector]] = (),
         refused: Refused = unheard,
     ) -> None:
         self._extractors = extractors
@@ -99,6 +101,8 @@ class Models:
         self.analysts = analysts
         self.worders = worders
         self._summarisers = summarisers
+        #: the last of them is local, where there are any
+        self._reflectors = reflectors
         self.refused = refused
 
     def extractor(self, profile: str, flow: DataFlow) -> Provided[Extractor]:
@@ -113,6 +117,25 @@ class Models:
     def local_summariser(self) -> Summariser:
         """The summariser that is always there."""
         return self._summarisers[-1].value
+
+    @property
+    def reflects(self) -> bool:
+        """Whether there is anything to think about days with."""
+        return bool(self._reflectors)
+
+    def reflector(self, profile: str, flow: DataFlow) -> Reflector:
+        """Return what thinks about this profile's days: it is told of messages and of memories."""
+        for one in self._reflectors:
+            if self._passes(one, profile, "messages", flow.messages) and self._passes(
+                one, profile, "memories", flow.memories
+            ):
+                return one.value
+        raise AssertionError("the last implementation of a port is local")
+
+    @property
+    def local_reflector(self) -> Reflector:
+        """The reflector that is always there."""
+        return self._reflectors[-1].value
 
     def may_know(self, reader: Provided[Extractor], profile: str, flow: DataFlow) -> bool:
         """Whether what reads a profile's messages may be told of its memories as well."""

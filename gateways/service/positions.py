@@ -8,9 +8,14 @@ import msgspec
 
 from domain.errors import InvalidInputError, MismatchError
 
-__all__ = ["Positions"]
+__all__ = ["Positions", "is_position"]
 
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+):([0-9]{1,18})\Z")
+
+
+def is_position(text: str) -> bool:
+    """Whether a text has the form of a position, of whatever log."""
+    return _FORM.match(text) is not None
 
 
 class Positions(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -11,10 +11,11 @@ from domain.profile import Profile
 from domain.settings import ProfileSettings, flat, with_changes
 from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.context import Caller, Core
+from projections.ledger import AsOf, Ledger
 from projections.recall import RecallSettings
 from umbriel.admin import SettingsReply, SettingsRequest
 
-__all__ = ["recall_settings", "settings", "shown_since"]
+__all__ = ["recall_settings", "settings", "shown_since", "shown_then"]
 
 
 async def settings(core: Core, caller: Caller, profile: str, request: SettingsRequest) -> SettingsReply:
@@ -54,3 +55,10 @@ def recall_settings(settings: ProfileSettings) -> RecallSettings:
 def shown_since(settings: ProfileSettings, now: datetime) -> datetime | None:
     """Return the time before which what was recorded is shown no more, None where all of it is."""
     return now - timedelta(days=settings.retention.days) if settings.retention.days else None
+
+
+def shown_then(ledger: Ledger, as_of: AsOf) -> datetime | None:
+    """Return the time before which nothing was shown at a point of the past, or nothing is shown any more today."""
+    then = shown_since(ledger.settings(as_of=as_of), as_of.clock)
+    now = shown_since(ledger.settings(), datetime.now(UTC))
+    return max((one for one in (then, now) if one is not None), default=None)

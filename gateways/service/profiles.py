@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -85,6 +85,8 @@ class Profiles:
         self._tasks: set[asyncio.Task[None]] = set()
         #: called in a thread with a profile whose views are about to be closed
         self.closing: list[Callable[[OpenProfile], None]] = []
+        #: asked to let go of what nobody feeds of a profile, before its files are removed
+        self.unfed: list[Callable[[str], Awaitable[None]]] = []
         #: told of a profile some views of which do not fit this version or model, with why for each
         self.outdated: Callable[[str, dict[str, str]], None] = _nobody
 
@@ -167,8 +169,14 @@ class Profiles:
     async def _feed(self, profile: OpenProfile, views: ViewSet, envelopes: Sequence[Envelope]) -> None:
         # What is forgotten leaves the files that nobody feeds as well, and before anybody is told that it is gone.
         if any(isinstance(envelope.data, _FORGOTTEN) for envelope in envelopes):
-            await asyncio.to_thread(drop_kept, profile.root)
+            await self.drop_unfed(profile)
         await asyncio.to_thread(views.apply, envelopes)
+
+    async def drop_unfed(self, profile: OpenProfile) -> None:
+        """Remove every generation of a profile that is not fed; nothing of them is answered from any more."""
+        for let_go in self.unfed:
+            await let_go(profile.name)
+        await asyncio.to_thread(drop_kept, profile.root)
 
     async def _check_continuity(self, profile: OpenProfile) -> None:
         """Refuse a log that is shorter than, or another than, the one the views were made from."""
@@ -229,6 +237,8 @@ class Profiles:
         Both are brought to the same position first, and nobody else applies events meanwhile; ``check`` is asked then,
         and whatever it raises leaves the present ones in service. Requests that hold the old views finish with them.
         """
+        for let_go in self.unfed:
+            await let_go(name)
         if not await self._opens(name):
             return await self._replace_unread(name, new, check)
         async with self.use(name) as old, old.lock:

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 import structlog
 
 from domain.envelope import Envelope
-from domain.errors import UnavailableError
+from domain.errors import DamagedError, UnavailableError
 from gateways.service.events import EventReader, Passed
 from gateways.service.profiles import Profiles
 from projections.directory import Directory
 
 __all__ = ["Reader"]
 
+_HALTED_SECONDS = 30.0
 _log = structlog.get_logger(__name__)
 
 
@@ -49,6 +50,10 @@ class Reader:
                         await self._apply(part)
             except UnavailableError as error:
                 _log.warning("reader_resumes", after=self.passed, reason=str(error))
+            except DamagedError as error:
+                # The log is halted: what is beyond the gap must not be applied, and requests are told why.
+                _log.error("log_damaged", after=self.passed, reason=str(error))
+                await asyncio.sleep(_HALTED_SECONDS)
             await asyncio.sleep(0.5)
 
     async def _apply(self, part: Passed) -> None:

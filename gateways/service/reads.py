@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from domain.errors import NotFoundError
 from domain.grants import Reach
-from domain.ids import check_profile, split_memory_id
+from domain.ids import split_memory_id
 from domain.settings import ProfileSettings
 from domain.text import fold_key
 from gateways.service.access import Accesses
@@ -20,14 +20,15 @@ from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
-from gateways.service.preferences import recall_settings, shown_since
+from gateways.service.preferences import recall_settings, shown_since, shown_then
 from gateways.service.profiles import OpenProfile
+from gateways.service.reading import reading, reading_then
 from gateways.service.recalling import query_of, reply_of
 from gateways.service.served import HandedOut
 from gateways.service.show import show_event, show_memory, show_source
 from gateways.service.validate import check_get, check_list, check_recall
 from projections.channels import Embed
-from projections.ledger import Ledger, MemoryRecord, Page
+from projections.ledger import AsOf, Ledger, MemoryRecord, Page
 from projections.off import OffView
 from projections.recall import RecallAnswer, RecallQuery
 from projections.recall import recall as recall_views
@@ -40,44 +41,10 @@ from umbriel.types import (
     Memory,
     RecallReply,
     RecallRequest,
-    Visibility,
     WhyReply,
 )
 
 __all__ = ["Found", "get", "history", "list_memories", "local_recall", "reading", "recall", "why"]
-
-T = TypeVar("T")
-
-
-async def reading(
-    core: Core,
-    profile: str,
-    at_least: str,
-    work: Callable[[OpenProfile], Awaitable[T]],
-    *,
-    absent: T | None = None,
-    visibility: Visibility = "keyword",
-) -> T:
-    """Lend the profile's views, once they have reached ``at_least``, to ``work``.
-
-    A profile that does not exist answers ``absent``, or NotFoundError where there is no empty answer.
-    """
-    check_profile(profile)
-    position = core.positions.read(at_least, field="at_least")
-    ended = core.ended.get(profile, 0)
-    if max(position, ended) > core.reader.passed:
-        await core.reader.wait_for(max(position, ended), core.settings.wait_seconds)
-    if not await core.known_profile(profile):
-        if absent is not None:
-            return absent
-        raise NotFoundError("no such profile", expected="an existing profile", found=profile)
-    if position:
-        # Lent twice: a rebuild may have put other views in the place of those that were waited with.
-        async with core.profiles.use(profile) as opened:
-            await core.wait_for(opened, position, visibility)
-    async with core.profiles.use(profile) as opened:
-        core.check_running(opened)
-        return await work(opened)
 
 
 async def recall(
@@ -183,61 +150,73 @@ def local_recall(
     *,
     fill: int | None = None,
     embed: Embed | None = None,
+    now: datetime | None = None,
+    since: datetime | None = None,
 ) -> Found:
-    """Ask the views; without vectors where the query may not go to the embedder."""
+    """Ask the views; without vectors where the query may not go to the embedder.
+
+    ``now`` is the present unless it is given; what was recorded before ``since``, or before what the settings show, is
+    left out.
+    """
+    now = now or datetime.now(UTC)
     views = opened.views
     reaches = core.embedder_reaches
     sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", core.embedder.model, reaches)
     found = recall_views(
         views if sent else _Unembedded(views.ledger, views.keywords, OffView(lambda: views.ledger.position)),
         msgspec.structs.replace(
-            query, fill=set_to.recall.fill if fill is None else fill, since=shown_since(set_to, datetime.now(UTC))
+            query, fill=set_to.recall.fill if fill is None else fill, since=since or shown_since(set_to, now)
         ),
         embed_query=embed or core.embedder.embed_query,
-        now=datetime.now(UTC),
+        now=now,
         settings=recall_settings(set_to),
     )
     return Found(found, set_to, {} if sent else {"vectors": KEPT})
 
 
 async def get(core: Core, accesses: Accesses, reach: Reach, profile: str, request: GetRequest) -> Memory:
-    """Return one memory by id (any version) or the newest live one under a key, and count the access."""
+    """Return one memory by id (any version) or the newest live one under a key, and count the access.
+
+    As of a point of the past it is as it was, and nothing is counted: looking back keeps nothing alive.
+    """
     request = check_get(request, core.settings.limits)
     if request.id:
         split_memory_id(request.id)
 
-    async def work(opened: OpenProfile) -> Memory:
-        now = datetime.now(UTC)
-        record = await core.in_thread(lambda: _lookup(opened, reach, request, now))
+    async def work(opened: OpenProfile, as_of: AsOf | None) -> Memory:
+        now = as_of.clock if as_of else datetime.now(UTC)
+        record = await core.in_thread(lambda: _lookup(opened, reach, request, now, as_of))
         if record is None or record.status == "forgotten" or not reach.sees(record.scope):
             found = request.id or request.key
             raise NotFoundError("no such memory", expected="the id or key of a memory", found=repr(found))
-        if (await core.in_thread(opened.views.ledger.settings)).access.counted:
+        if as_of is None and (await core.in_thread(opened.views.ledger.settings)).access.counted:
             accesses.count(profile, [record.id], now)
         return show_memory(record, now, core.positions.show)
 
-    return await reading(core, profile, request.at_least, work)
+    return await reading_then(core, profile, request.as_of, request.at_least, work)
 
 
-def _lookup(opened: OpenProfile, reach: Reach, request: GetRequest, now: datetime) -> MemoryRecord | None:
+def _lookup(
+    opened: OpenProfile, reach: Reach, request: GetRequest, now: datetime, as_of: AsOf | None
+) -> MemoryRecord | None:
     ledger = opened.views.ledger
     if request.id:
-        return ledger.memory(request.id)
+        return ledger.memory(request.id, as_of=as_of)
     scopes: Sequence[str | None] = [request.contact, None] if request.contact else [None]
-    return ledger.by_key(fold_key(request.key), scopes, request.kind, now=now, within=reach.reads)
+    return ledger.by_key(fold_key(request.key), scopes, request.kind, now=now, within=reach.reads, as_of=as_of)
 
 
 async def list_memories(core: Core, reach: Reach, profile: str, request: ListRequest) -> ListReply:
-    """Return a page of memories, newest first."""
+    """Return a page of memories, newest first, as they are or as they were."""
     request = check_list(request, core.settings.limits)
 
-    async def work(opened: OpenProfile) -> ListReply:
-        now, position = datetime.now(UTC), core.applied(opened)
-        page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now))
+    async def work(opened: OpenProfile, as_of: AsOf | None) -> ListReply:
+        now, position = (as_of.clock, as_of.position) if as_of else (datetime.now(UTC), core.applied(opened))
+        page = await core.in_thread(lambda: _page(opened, reach, request, request.limit, now, as_of))
         entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         fits = how_many_fit(entries, core.settings.limits.reply_bytes)
         if fits < len(entries):
-            page = await core.in_thread(lambda: _page(opened, reach, request, fits, now))
+            page = await core.in_thread(lambda: _page(opened, reach, request, fits, now, as_of))
             entries = [show_memory(record, now, core.positions.show) for record in page.entries]
         return ListReply(
             entries=entries,
@@ -245,11 +224,15 @@ async def list_memories(core: Core, reach: Reach, profile: str, request: ListReq
             position=core.positions.show(position),
         )
 
+    if request.as_of:
+        return await reading_then(core, profile, request.as_of, request.at_least, work)
     empty = ListReply(entries=[], position=core.positions.show(core.reader.passed))
-    return await reading(core, profile, request.at_least, work, absent=empty)
+    return await reading(core, profile, request.at_least, lambda opened: work(opened, None), absent=empty)
 
 
-def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, now: datetime) -> Page:
+def _page(
+    opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, now: datetime, as_of: AsOf | None
+) -> Page:
     ledger = opened.views.ledger
     return ledger.list_memories(
         session=request.session or None,
@@ -260,7 +243,8 @@ def _page(opened: OpenProfile, reach: Reach, request: ListRequest, limit: int, n
         limit=limit,
         now=now,
         within=reach.reads,
-        since=shown_since(ledger.settings(), now),
+        since=shown_then(ledger, as_of) if as_of else shown_since(ledger.settings(), now),
+        as_of=as_of,
     )
 
 

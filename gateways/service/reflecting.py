@@ -164,6 +164,8 @@ def _shown(record: ReflectionRecord, core: Core) -> wire.ReflectionInfo:
         position=core.positions.show(record.position),
         author=record.author,
         author_type=record.author_type,
+        contact=record.contact or "",
+        model=record.model,
     )
 
 

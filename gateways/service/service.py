@@ -13,25 +13,33 @@ from domain.grants import Principal
 from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
+from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
+from gateways.service.diffing import diff
 from gateways.service.feed import feed
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
 from gateways.service.preferences import settings
+from gateways.service.proving import prove
 from gateways.service.rebuild import rebuild
+from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, sessions
+from umbriel import contexts, conversations, copies, diffs, sessions
 from umbriel import grants as admin
 from umbriel import types as wire
+from umbriel.auditing import AuditReply, AuditRequest
 from umbriel.backups import BackupReply, BackupRequest
+from umbriel.proofs import ProofReply, ProofRequest
+from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
+from umbriel.verifying import VerifyReply, VerifyRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
 
@@ -58,6 +66,8 @@ class Service:
         self.administration = administration
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
+        self.records = SystemRecords(core.events)
+        administration.changed = self.records.changed
         self.answered = Answered()
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -69,6 +79,7 @@ class Service:
             return await self._call(verb, principal, profile, body)
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
+            self.records.refused(principal.name, verb, profile, error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -84,6 +95,8 @@ class Service:
                 f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
             ) from error
         check_contacts(operation.needs, caller.reach, request)
+        if verb not in _ALWAYS:
+            self.core.events.log.check_sound()
         return await operation.run(self, caller, profile, request)
 
 
@@ -145,6 +158,10 @@ async def _why(service: Service, caller: Caller, profile: str, request: wire.IdR
     return await reads.why(service.core, caller.reach, profile, request)
 
 
+async def _diff(service: Service, caller: Caller, profile: str, request: diffs.DiffRequest) -> msgspec.Struct:
+    return await diff(service.core, caller.reach, profile, request)
+
+
 async def _feed(service: Service, caller: Caller, profile: str, request: wire.FeedRequest) -> msgspec.Struct:
     return await feed(service.core, caller.reach, profile, request)
 
@@ -186,6 +203,29 @@ async def _consolidate(service: Service, _: Caller, profile: str, request: Conso
     if service.core.consolidate is None:
         raise UnavailableError("this service does not consolidate", expected="one that does")
     return await service.core.consolidate(profile, request)
+
+
+async def _reflect_day(service: Service, _: Caller, profile: str, request: ReflectDayRequest) -> msgspec.Struct:
+    if service.core.reflect_day is None:
+        raise UnavailableError("this service does not reflect", expected="one that does")
+    return await service.core.reflect_day(profile, request)
+
+
+async def _verify(service: Service, _: Caller, __: str, request: VerifyRequest) -> msgspec.Struct:
+    if service.core.verifications is None:
+        raise UnavailableError("this service does not verify its log", expected="one that does")
+    return await service.core.verifications.verify(request)
+
+
+async def _proof(service: Service, _: Caller, profile: str, request: ProofRequest) -> msgspec.Struct:
+    return await prove(service.core, profile, request)
+
+
+async def _audit(service: Service, caller: Caller, profile: str, request: AuditRequest) -> msgspec.Struct:
+    # What was handed out or refused a moment ago is part of it.
+    await service.handed_out.recalls.flush()
+    await service.records.flush()
+    return await audit(service.core, caller, profile, request)
 
 
 async def _copy(service: Service, caller: Caller, profile: str, request: copies.CopyRequest) -> msgspec.Struct:
@@ -243,6 +283,8 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+#: What is answered even when the log was found damaged: it says so.
+_ALWAYS = frozenset({"status", "profiles", "verify"})
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
@@ -275,6 +317,7 @@ VERBS: dict[str, Verb] = {
         Verb("summary", conversations.SummaryRequest, conversations.SummaryReply, _summary, _READ_ID),
         Verb("get", wire.GetRequest, wire.Memory, _get, _READ),
         Verb("list", wire.ListRequest, wire.ListReply, _list, _READ),
+        Verb("diff", diffs.DiffRequest, diffs.DiffReply, _diff, _READ),
         Verb("history", wire.IdRequest, wire.HistoryReply, _history, _READ_ID),
         Verb("why", wire.IdRequest, wire.WhyReply, _why, _READ_ID),
         Verb("forget", wire.ForgetRequest, wire.TouchedReply, _changing("forget", memories.forget), _WRITE),
@@ -298,6 +341,10 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        Verb("reflect_day", ReflectDayRequest, ReflectDayReply, _reflect_day, Needs("admin")),
+        Verb("audit", AuditRequest, AuditReply, _audit, Needs("read", contact_named, service="also")),
+        Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
+        Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
         Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("backup", BackupRequest, BackupReply, _backup, _ADMIN),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),

@@ -164,6 +164,7 @@ async def _base(core: Core) -> StatusReply:
         lag_seconds=await _lag_seconds(core, passed, size.last_seq),
         log_events=size.messages,
         log_bytes=size.bytes,
+        halted=core.events.log.halted,
         committed_at=core.reader.committed_at,
         commit_seconds=round(core.reader.commit_seconds, 6),
     )

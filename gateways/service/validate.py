@@ -130,8 +130,6 @@ def check_recall(request: RecallRequest, limits: Limits) -> RecallRequest:
     _optional_name(request.contact, "contact", limits.contact_chars)
     if request.limit is not None:
         check_limit(request.limit, limits.recall_limit)
-    if request.as_of:
-        raise InvalidInputError("recall as of a time is not available yet", expected="no as_of", found=request.as_of)
     if request.token_budget is not None and request.token_budget < 1:
         raise InvalidInputError("token_budget is too small", expected="at least 1", found=str(request.token_budget))
     unknown = set(request.kinds) - {"fact", "event", "instruction", "task", "message"}
@@ -168,8 +166,6 @@ def check_list(request: ListRequest, limits: Limits) -> ListRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     check_limit(request.limit, limits.list_limit)
-    if request.as_of:
-        raise InvalidInputError("list as of a time is not available yet", expected="no as_of", found=request.as_of)
     statuses = ("live", "superseded", "retracted", "rejected", "expired", "forgotten", "all")
     if request.status not in statuses:
         raise InvalidInputError("unknown status", expected=", ".join(statuses), found=repr(request.status[:40]))

@@ -15,7 +15,7 @@ from domain.errors import UmbrielError
 from domain.ports import Judge
 from gateways.service.aggregates import change_many
 from gateways.service.context import Core
-from gateways.service.likeness import Alike, alike
+from gateways.service.likeness import Alike, alike, restates
 from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
 from gateways.service.rounds import ProfileWorker
@@ -95,6 +95,8 @@ class VerifierWorker(ProfileWorker):
     async def _judge(
         self, profile: OpenProfile, memory: MemoryRecord, vectors: VectorView, judge: Judge, *, reason: str = ""
     ) -> Verdict:
+        if restates(memory):
+            return Verdict(memory=memory, reason="it restates what a day came to", rule=judge.rule)
         ledger = profile.views.ledger
         others = await self._core.in_thread(lambda: alike(ledger, vectors, memory, self._limits))
         if not others:

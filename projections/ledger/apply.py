@@ -28,6 +28,7 @@ from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_episodes import Episodic, project_episodic
 from projections.ledger.apply_grounds import project_end
 from projections.ledger.apply_memories import project_memory
+from projections.ledger.apply_past import note_clock, note_counts, note_unlinked
 from projections.ledger.apply_work import project_work
 from projections.ledger.apply_working import Working, project_working
 from projections.ledger.records import micros
@@ -39,6 +40,7 @@ __all__ = ["project"]
 
 def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> None:
     """Apply one event inside the caller's transaction; events the ledger does not know change nothing."""
+    note_clock(db, envelope)
     change = indexing.change(envelope)
     if change is not None:
         _index(db, envelope, change)
@@ -56,7 +58,7 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
         case EmbeddingFailed() if event.model == indexing.model:
             _embedding_failed(db, envelope, event)
         case AccessCounted():
-            _access_counted(db, event)
+            _access_counted(db, envelope, event)
         case ExtractionCompleted() | ExtractionFailed() | UsageRecorded() | RefusalRecorded() | PassCompleted():
             project_work(db, envelope, event)
         case _:
@@ -167,19 +169,21 @@ def _profile_changed(
 ) -> None:
     if isinstance(event, SettingsChanged):
         settings = msgspec.json.encode(event.settings).decode()
-        db.execute("INSERT OR REPLACE INTO settings VALUES (1, ?, ?)", (event.version, settings))
+        db.execute("INSERT INTO settings VALUES (?, ?, ?)", (envelope.position, event.version, settings))
         return
     pairs = ((event.first, event.second), (event.second, event.first))
     if isinstance(event, ContactsLinked):
         rows = ((contact, other, envelope.position) for contact, other in pairs)
         db.executemany("INSERT OR IGNORE INTO contact_links VALUES (?, ?, ?)", rows)
     else:
+        note_unlinked(db, envelope, pairs)
         db.executemany("DELETE FROM contact_links WHERE contact = ? AND other = ?", pairs)
 
 
-def _access_counted(db: sqlite3.Connection, event: AccessCounted) -> None:
+def _access_counted(db: sqlite3.Connection, envelope: Envelope, event: AccessCounted) -> None:
     db.executemany(
         "INSERT INTO accesses VALUES (?, ?, ?) ON CONFLICT (memory) DO UPDATE SET"
         " count = count + excluded.count, last_at = max(last_at, excluded.last_at)",
         ((memory, count, micros(last)) for memory, (count, last) in event.counts.items()),
     )
+    note_counts(db, envelope, (memory for memory, (count, _) in event.counts.items() if count))

@@ -17,6 +17,7 @@ from domain.events import (
     MessageForgotten,
 )
 from projections.ledger.apply_episodes import lose_message
+from projections.ledger.apply_quotes import lose_source
 from projections.ledger.rows import array
 
 __all__ = [
@@ -110,6 +111,7 @@ def _message_forgotten(db: sqlite3.Connection, envelope: Envelope, event: Messag
     actor = envelope.actor
     db.execute("UPDATE messages SET content = '', name = '', forgotten = 1 WHERE id = ?", (event.message,))
     lose_message(db, envelope, event.message)
+    lose_source(db, event.message)
     db.execute("INSERT OR IGNORE INTO forgotten VALUES (?, ?, ?)", (event.message, actor.principal, actor.type))
     db.execute("INSERT OR IGNORE INTO bereft SELECT DISTINCT memory FROM grounds WHERE message = ?", (event.message,))
     _take_words(db, [event.message])

@@ -1,8 +1,9 @@
-"""How memory events change the ledger: versions, their status, intervals of life, and history."""
+"""How memory events change the ledger: versions, their states, and history."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
@@ -36,6 +37,8 @@ from projections.ledger.apply_grounds import (
     note_words,
     take_grounds,
 )
+from projections.ledger.apply_past import forget_states, note_states
+from projections.ledger.apply_quotes import follow_quotes
 from projections.ledger.apply_working import forget_learning
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
@@ -55,27 +58,29 @@ def project_memory(db: sqlite3.Connection, envelope: Envelope, event: Event) -> 
             _write_version(db, envelope, event)
         case MemoryRestored():
             _write_version(db, envelope, event.content)
-            _begin(db, envelope, event.memory)
+            _begin(db, event.memory)
             if envelope.actor.type == "person":
                 _set(db, event.memory, "author_type", "person")
                 _reinstate(db, event.content)
         case MemorySuperseded():
-            _end(db, envelope, event.memory, "superseded", event.by)
+            _end(db, event.memory, "superseded", event.by)
         case MemoryRetracted():
-            _end(db, envelope, event.memory, "retracted")
+            _end(db, event.memory, "retracted")
         case MemoryRejected():
-            _end(db, envelope, event.memory, "rejected")
+            _end(db, event.memory, "rejected")
             db.execute(
                 "INSERT OR IGNORE INTO rejections SELECT ?, scope, id FROM memories WHERE id = ?",
                 (event.skeleton, event.memory),
             )
         case MemoryExpired():
-            _end(db, envelope, event.memory, "expired")
+            _end(db, event.memory, "expired")
         case MemoryForgotten():
-            _forget_all(db, envelope, event)
+            _forget_all(db, event)
         case _:
             _set_field(db, envelope, event)
     project_copies(db, envelope, event)
+    note_states(db, envelope, _touched(event))
+    follow_quotes(db, envelope, event)
     _note(db, envelope, event)
 
 
@@ -86,15 +91,12 @@ def _set_field(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None
         case MemoryDecayed():
             _set(db, event.memory, "confidence", event.confidence)
             _set(db, event.memory, "decayed_on", event.day)
-            _reopen(db, envelope, event.memory)
         case MemoryConsolidated():
             _set(db, event.memory, "sources", _json(event.sources))
             take_grounds(db, event)
             _set(db, event.memory, "confidence", event.confidence)
-            _reopen(db, envelope, event.memory)
         case ExpirySet():
             _set(db, event.memory, "expires_at", optional_micros(event.expires_at))
-            _reopen(db, envelope, event.memory)
         case MemoryPinned() | MemoryUnpinned():
             _set(db, event.memory, "pinned", int(isinstance(event, MemoryPinned)))
         case MemoryJudged():
@@ -159,7 +161,6 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
     note_grounds(db, envelope, event)
-    _open_interval(db, envelope, event.memory)
 
 
 def _reinstate(db: sqlite3.Connection, event: MemoryRemembered) -> None:
@@ -167,30 +168,29 @@ def _reinstate(db: sqlite3.Connection, event: MemoryRemembered) -> None:
     db.execute("DELETE FROM rejections WHERE skeleton = ? AND scope IS ?", (skeleton(event.text), event.scope))
 
 
-def _begin(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+def _begin(db: sqlite3.Connection, memory: str) -> None:
     db.execute(
         "UPDATE memories SET status = 'live', superseded_by = '' WHERE id = ? AND status <> 'forgotten'", (memory,)
     )
-    _reopen(db, envelope, memory)
 
 
-def _end(db: sqlite3.Connection, envelope: Envelope, memory: str, status: str, by: str = "") -> None:
+def _end(db: sqlite3.Connection, memory: str, status: str, by: str = "") -> None:
     db.execute(
         "UPDATE memories SET status = ?, superseded_by = iif(? = '', superseded_by, ?)"
         " WHERE id = ? AND status <> 'forgotten'",
         (status, by, by, memory),
     )
     not_overdue(db, memory)
-    _close_interval(db, envelope, memory)
 
 
-def _forget_all(db: sqlite3.Connection, envelope: Envelope, event: MemoryForgotten) -> None:
+def _forget_all(db: sqlite3.Connection, event: MemoryForgotten) -> None:
     for memory in event.memories:
-        _forget(db, envelope, memory)
+        _forget(db, memory)
     drop_grounds(db, event.memories)
+    forget_states(db, event.memories)
 
 
-def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
+def _forget(db: sqlite3.Connection, memory: str) -> None:
     db.execute(
         "UPDATE memories SET status = 'forgotten', text = '', queries = '[]', metadata = '{}', key = '',"
         " folded_key = '', skeleton = '' WHERE id = ?",
@@ -204,38 +204,16 @@ def _forget(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
         " WHERE other = ? OR address = ? AND memory = ?",
         (memory, _address(memory), memory),
     )
-    _close_interval(db, envelope, memory)
 
 
-# -- intervals and history ----------------------------------------------------------------------
-
-
-def _open_interval(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
-    db.execute(
-        "INSERT OR REPLACE INTO intervals SELECT id, ?, NULL, ?, NULL, expires_at, confidence"
-        " FROM memories WHERE id = ? AND status = 'live'",
-        (envelope.position, micros(envelope.recorded_at), memory),
-    )
-
-
-def _close_interval(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
-    db.execute(
-        "UPDATE intervals SET to_position = ?, to_at = ? WHERE memory = ? AND to_position IS NULL",
-        (envelope.position, micros(envelope.recorded_at), memory),
-    )
-
-
-def _reopen(db: sqlite3.Connection, envelope: Envelope, memory: str) -> None:
-    _close_interval(db, envelope, memory)
-    _open_interval(db, envelope, memory)
+# -- history ----------------------------------------------------------------------
 
 
 def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
     """Write the event down in the history of every memory it is about."""
     fields = msgspec.to_builtins(event)
     detail = {} if isinstance(event, MemoryRemembered) else {k: v for k, v in fields.items() if k not in _NOT_DETAIL}
-    memories = event.memories if isinstance(event, MemoryForgotten) else (fields["memory"],)
-    entries = [(memory, _other(event), detail) for memory in memories]
+    entries = [(memory, _other(event), detail) for memory in _touched(event)]
     if isinstance(event, MemoryJudged):
         # Of interest to those it was held against as well, each with its own part.
         shared = {key: value for key, value in detail.items() if key != "candidates"}
@@ -268,6 +246,10 @@ def _note(db: sqlite3.Connection, envelope: Envelope, event: Event) -> None:
             " AND EXISTS (SELECT 1 FROM tombstones WHERE name IN (?, ?))",
             (_address(event.memory), envelope.position, event.memory, event.other),
         )
+
+
+def _touched(event: Event) -> Sequence[str]:
+    return event.memories if isinstance(event, MemoryForgotten) else (getattr(event, "memory"),)  # noqa: B009
 
 
 def _other(event: Event) -> str:

@@ -8,6 +8,7 @@ from domain.envelope import Envelope
 from domain.events import GoalClosed, GoalProgressed, GoalSet, NotesSet, ReflectionRecorded, TaskCleared, TaskSet
 from domain.indexing import session_token
 from domain.text import fold_key
+from projections.ledger.apply_quotes import rest_on
 from projections.ledger.records import micros
 from projections.ledger.rows import optional_micros
 
@@ -62,8 +63,10 @@ def _reflection(db: sqlite3.Connection, envelope: Envelope, event: ReflectionRec
         at,
         actor.principal,
         actor.type,
+        event.contact,
+        event.model,
     )
-    db.execute("INSERT INTO reflections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    db.execute("INSERT INTO reflections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     learnings = (
         (envelope.position, number, one.text, one.key, one.memory, one.outcome)
         for number, one in enumerate(event.learnings)
@@ -74,6 +77,7 @@ def _reflection(db: sqlite3.Connection, envelope: Envelope, event: ReflectionRec
         # Forgotten between the decision and the append.
         if one.memory and db.execute(forgotten, (one.memory,)).fetchone():
             forget_learning(db, one.memory)
+    rest_on(db, envelope, event)
 
 
 def forget_learning(db: sqlite3.Connection, memory: str) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from domain.settings import ProfileSettings
 from projections.ledger import rows
-from projections.ledger.records import ContactRecord, micros
+from projections.ledger.records import AsOf, ContactRecord, micros
 from projections.ledger.store import Store
 
 __all__ = ["ContactQueries", "group_of", "grouped", "shadowed"]
@@ -23,6 +23,14 @@ _GROUP = """
 WITH RECURSIVE one (contact) AS (
     VALUES (?) UNION SELECT l.other FROM one JOIN contact_links l ON l.contact = one.contact)
 SELECT contact FROM one WHERE contact <> ? ORDER BY contact
+"""
+_GROUP_THEN = """
+WITH RECURSIVE links (contact, other) AS (
+    SELECT contact, other FROM contact_links WHERE position <= ?2
+    UNION SELECT contact, other FROM past_links WHERE from_position <= ?2 AND to_position > ?2),
+one (contact) AS (
+    VALUES (?1) UNION SELECT l.other FROM one JOIN links l ON l.contact = one.contact)
+SELECT contact FROM one WHERE contact <> ?1 ORDER BY contact
 """
 _CONTACTS = """
 WITH page (contact) AS (
@@ -49,28 +57,38 @@ WHERE m.id IN (SELECT value FROM json_each(?)) AND m.folded_key <> ''
         AND n.status = 'live' AND (n.expires_at IS NULL OR n.expires_at > ?)
         AND (n.author_type = 'person', n.position) > (m.author_type = 'person', m.position))
 """
+_SET = "SELECT settings FROM settings WHERE position <= coalesce(?1, position) ORDER BY position DESC LIMIT 1"
 _NAMES = msgspec.json.Decoder(tuple[str, ...])
 _SETTINGS = msgspec.json.Decoder(ProfileSettings)
 
 
-def group_of(db: sqlite3.Connection, contact: str, within: frozenset[str] | None = None) -> tuple[str, ...]:
+def group_of(
+    db: sqlite3.Connection, contact: str, within: frozenset[str] | None = None, as_of: AsOf | None = None
+) -> tuple[str, ...]:
     """Return a contact and, after it, everyone it is linked with, directly or through others.
 
-    Of the others only those ``within`` are returned, where it is given: a link widens nobody's grant.
+    Of the others only those ``within`` are returned, where it is given: a link widens nobody's grant, nor does one
+    of the past.
     """
     if not contact or within == frozenset():
         return (contact,)
-    others = (row[0] for row in db.execute(_GROUP, (contact, contact)))
+    found = (
+        db.execute(_GROUP, (contact, contact)) if as_of is None else db.execute(_GROUP_THEN, (contact, as_of.position))
+    )
+    others = (row[0] for row in found)
     return (contact, *(one for one in others if within is None or one in within))
 
 
 def grouped(
-    db: sqlite3.Connection, scopes: Iterable[str | None], within: frozenset[str] | None = None
+    db: sqlite3.Connection,
+    scopes: Iterable[str | None],
+    within: frozenset[str] | None = None,
+    as_of: AsOf | None = None,
 ) -> dict[str | None, int]:
     """Return every scope that some are read with, and the place of the first one that brought it in."""
     places: dict[str | None, int] = {}
     for place, scope in enumerate(scopes):
-        for member in (None,) if scope is None else group_of(db, scope, within):
+        for member in (None,) if scope is None else group_of(db, scope, within, as_of):
             places.setdefault(member, place)
     return places
 
@@ -107,10 +125,10 @@ class ContactQueries:
                 for contact, conversations, memories, channels, links in found
             ]
 
-    def settings(self) -> ProfileSettings:
-        """Return the profile's settings; those never set have their defaults."""
+    def settings(self, *, as_of: AsOf | None = None) -> ProfileSettings:
+        """Return the profile's settings, those of now or of then; those never set have their defaults."""
         with self._store.read() as db:
-            row = db.execute("SELECT settings FROM settings").fetchone()
+            row = db.execute(_SET, (as_of and as_of.position,)).fetchone()
         return ProfileSettings() if row is None else _SETTINGS.decode(row[0])
 
 

@@ -111,7 +111,7 @@ class GroundQueries:
 
     def has_following(self) -> bool:
         """Whether something still follows from what was forgotten, ended or deleted."""
-        tables = ("bereft", "overdue", "deleting", "untold")
+        tables = ("bereft", "overdue", "deleting", "untold", "misquotes")
         with self._store.read() as db:
             return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {one})").fetchone()[0] for one in tables)
 

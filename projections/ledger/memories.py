@@ -1,4 +1,4 @@
-"""Questions about memories: by id, address, key, as a list, and as of a point in the past."""
+"""Questions about memories: by id, address, key and as a list, now or as of a point of the past."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from datetime import datetime
 from domain.errors import InvalidInputError
 from projections.ledger import rows
 from projections.ledger.contacts import grouped
-from projections.ledger.records import AsOf, HistoryRecord, MemoryRecord, Page, micros, moment
+from projections.ledger.past import memories_then
+from projections.ledger.records import AsOf, HistoryRecord, MemoryRecord, Page, micros
 from projections.ledger.store import Store
 
 __all__ = ["MemoryQueries"]
@@ -19,9 +20,6 @@ _STATUSES = frozenset({"all", "live", "superseded", "retracted", "rejected", "ex
 _LIVE = "(m.status = 'live' AND (m.expires_at IS NULL OR m.expires_at > ?))"
 _EXPIRED = "(m.status = 'expired' OR m.status = 'live' AND m.expires_at <= ?)"
 _IN_SCOPES = "(m.scope IN (SELECT value FROM json_each(?)) OR m.scope IS NULL AND ?)"
-_LIVE_THEN = """EXISTS (SELECT 1 FROM intervals i WHERE i.memory = m.id AND {column_from} <= ?
-    AND ({column_to} IS NULL OR {column_to} > ?) AND (i.expires_at IS NULL OR i.expires_at > ?))"""
-
 _CURSOR_BYTES = 9
 
 _Filter = tuple[list[str], list[object]]
@@ -32,10 +30,10 @@ class MemoryQueries:
 
     _store: Store
 
-    def memory(self, memory: str) -> MemoryRecord | None:
-        """Return one version, or None."""
+    def memory(self, memory: str, *, as_of: AsOf | None = None) -> MemoryRecord | None:
+        """Return one version, as it is or as it was; None where there is none, or was none yet."""
         with self._store.read() as db:
-            row = db.execute(f"{rows.MEMORY} WHERE m.id = ?", (memory,)).fetchone()
+            row = db.execute(f"{_memories(as_of)} WHERE m.id = ?", (memory,)).fetchone()
         return None if row is None else rows.memory(row)
 
     def memories(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
@@ -66,20 +64,21 @@ class MemoryQueries:
         *,
         now: datetime,
         within: frozenset[str] | None = None,
+        as_of: AsOf | None = None,
     ) -> MemoryRecord | None:
         """Return the newest live memory under a folded key in the first of the scopes that has one, or None.
 
         A contact stands for all it is linked with (those ``within``, where given); among several of those, what a
-        person stated comes first.
+        person stated comes first. With ``as_of`` versions, links and the clock are those of then, not of ``now``.
         """
         if not folded_key:
             return None
         condition = f"m.folded_key = ? AND {_IN_SCOPES} AND {_LIVE} AND (? IS NULL OR m.kind = ?)"
-        sql = f"{rows.MEMORY} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
+        sql = f"{_memories(as_of)} WHERE m.folded_key <> '' AND {condition} ORDER BY m.position DESC"
         with self._store.read() as db:
-            places = grouped(db, scopes, within)
+            places = grouped(db, scopes, within, as_of)
             several = len(places) > len(scopes)
-            parameters = (folded_key, *_scope_parameters(places), micros(now), kind, kind)
+            parameters = (folded_key, *_scope_parameters(places), micros(as_of.clock if as_of else now), kind, kind)
             found = [rows.memory(row) for row in db.execute(sql, parameters).fetchall()]
         return min(found, key=lambda r: (places[r.scope], several and r.author_type != "person"), default=None)
 
@@ -110,11 +109,11 @@ class MemoryQueries:
         """Return a page of memories, newest first, of a contact (and all it is linked with) and agent-wide.
 
         Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
-        cursor names, so that later writes move nothing. With ``as_of`` the status is that of then, judged by
-        the clock ``now``, and forgotten memories stay out. Unless pinned, what was recorded before ``since`` does too.
+        cursor names, so that later writes move nothing. With ``as_of`` versions, links and the clock are those of
+        then; what was forgotten since shows as forgotten. Unless pinned, what was recorded before ``since`` stays out.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
         """
-        conditions, parameters = _status_filter(status, now) if as_of is None else _past_filter(status, now, as_of)
+        conditions, parameters = _status_filter(status, as_of.clock if as_of else now)
         for condition, value in (("m.session = ?", session), ("m.kind = ?", kind)):
             if value:
                 conditions.append(condition)
@@ -127,23 +126,17 @@ class MemoryQueries:
             parameters.append(_read_cursor(cursor))
         if contact != "*":
             conditions.append(_IN_SCOPES)
-        sql = f"{rows.MEMORY} WHERE {' AND '.join(conditions)} ORDER BY m.position DESC LIMIT ?"
+        sql = f"{_memories(as_of)} WHERE {' AND '.join(conditions)} ORDER BY m.position DESC LIMIT ?"
         with self._store.read() as db:
             if contact != "*":
-                parameters.extend(_scope_parameters(grouped(db, (contact or None, None), within)))
+                parameters.extend(_scope_parameters(grouped(db, (contact or None, None), within, as_of)))
             found = db.execute(sql, (*parameters, limit + 1)).fetchall()
         entries = [rows.memory(row) for row in found[:limit]]
         return Page(entries, _cursor(entries[-1].position) if len(found) > limit and entries else "")
 
-    def clock_at(self, position: int) -> datetime | None:
-        """Return when the last message or memory event at or before a position was recorded, or None."""
-        sql = (
-            "SELECT max(at) FROM (SELECT max(recorded_at) AS at FROM messages WHERE position <= ?"
-            " UNION ALL SELECT max(at) FROM memory_events WHERE position <= ?)"
-        )
-        with self._store.read() as db:
-            (found,) = db.execute(sql, (position, position)).fetchone()
-        return None if found is None else moment(found)
+
+def _memories(as_of: AsOf | None) -> str:
+    return rows.MEMORY if as_of is None else memories_then(as_of)
 
 
 def _scope_parameters(scopes: Collection[str | None]) -> tuple[str, bool]:
@@ -166,19 +159,6 @@ def _status_filter(status: str, now: datetime) -> _Filter:
             return [_EXPIRED], [micros(now)]
         case _:
             return ["m.status = ?"], [status]
-
-
-def _past_filter(status: str, now: datetime, as_of: AsOf) -> _Filter:
-    _check_status(status)
-    if status not in ("live", "all"):
-        raise InvalidInputError("a past list shows live memories or all", expected="live or all", found=status)
-    column, point = ("position", as_of.position) if as_of.at is None else ("at", micros(as_of.at))
-    recorded = "position" if column == "position" else "recorded_at"
-    conditions, parameters = [f"m.status <> 'forgotten' AND m.{recorded} <= ?"], list[object]([point])
-    if status == "live":
-        conditions.append(_LIVE_THEN.format(column_from=f"i.from_{column}", column_to=f"i.to_{column}"))
-        parameters.extend((point, point, micros(now)))
-    return conditions, parameters
 
 
 def _cursor(position: int) -> str:

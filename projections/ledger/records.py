@@ -211,10 +211,10 @@ class Filler(msgspec.Struct, frozen=True):
 
 
 class AsOf(msgspec.Struct, frozen=True):
-    """A point in the past: a log position or a time of recording (exactly one of them)."""
+    """A point of the past: what the log held up to a position, judged by the clock of then."""
 
-    position: int | None = None
-    at: datetime | None = None
+    position: int
+    clock: datetime
 
 
 class Page(msgspec.Struct, frozen=True):

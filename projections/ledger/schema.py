@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from projections.ledger.schema_past import PAST_TABLES
 from projections.ledger.schema_work import WORK_TABLES
 
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -37,8 +38,9 @@ CREATE TABLE IF NOT EXISTS contact_links (
     PRIMARY KEY (contact, other)
 ) STRICT, WITHOUT ROWID;
 
+-- The last row is what holds now.
 CREATE TABLE IF NOT EXISTS settings (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
+    position INTEGER PRIMARY KEY,
     version INTEGER NOT NULL,
     settings TEXT NOT NULL
 ) STRICT;
@@ -185,18 +187,6 @@ CREATE TABLE IF NOT EXISTS refusals (
     PRIMARY KEY (rule, subject, provider)
 ) STRICT, WITHOUT ROWID;
 
--- When a version was live, with the expiry and confidence it had then. A restored version has several.
-CREATE TABLE IF NOT EXISTS intervals (
-    memory TEXT NOT NULL,
-    from_position INTEGER NOT NULL,
-    to_position INTEGER,
-    from_at INTEGER NOT NULL,
-    to_at INTEGER,
-    expires_at INTEGER,
-    confidence REAL NOT NULL,
-    PRIMARY KEY (memory, from_position)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS memory_events (
     position INTEGER NOT NULL,
     memory TEXT NOT NULL,
@@ -328,4 +318,4 @@ CREATE TABLE IF NOT EXISTS accesses (
 ) STRICT, WITHOUT ROWID;
 """
 
-TABLES = _TABLES + WORK_TABLES
+TABLES = _TABLES + WORK_TABLES + PAST_TABLES

@@ -63,9 +63,31 @@ CREATE TABLE IF NOT EXISTS reflections (
     text TEXT NOT NULL,
     at INTEGER NOT NULL,
     author TEXT NOT NULL,
-    author_type TEXT NOT NULL
+    author_type TEXT NOT NULL,
+    -- whose conversations it is about; NULL: nobody's, or everybody's
+    contact TEXT,
+    model TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS reflections_topic ON reflections (folded_topic, position);
+-- What a reflection (its position) rests on: it loses its words with the first of them.
+CREATE TABLE IF NOT EXISTS reflection_sources (
+    message TEXT NOT NULL,
+    reflection INTEGER NOT NULL,
+    PRIMARY KEY (message, reflection)
+) STRICT, WITHOUT ROWID;
+-- Memories that restate others, and those that still have to end because one of those did.
+CREATE TABLE IF NOT EXISTS quotes (
+    quoted TEXT NOT NULL,
+    memory TEXT NOT NULL,
+    PRIMARY KEY (quoted, memory)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS misquotes (
+    memory TEXT PRIMARY KEY,
+    how TEXT NOT NULL CHECK (how IN ('forgotten', 'retracted')),
+    actor TEXT NOT NULL,
+    actor_type TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+-- `whole` is 1 where the reflection's own text is what was learnt.
 CREATE TABLE IF NOT EXISTS learnings (
     reflection INTEGER NOT NULL,
     number INTEGER NOT NULL,

@@ -12,10 +12,13 @@ from domain.envelope import Envelope
 from domain.errors import InvalidInputError, MismatchError
 from domain.indexing import Indexing
 from projections.ledger.apply import project
+from projections.ledger.changes import ChangeQueries
 from projections.ledger.contacts import ContactQueries
+from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
+from projections.ledger.past import PastQueries
 from projections.ledger.recalls import RecallQueries
 from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
@@ -39,6 +42,8 @@ _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 class Ledger(
     MemoryQueries,
+    PastQueries,
+    ChangeQueries,
     RecallQueries,
     ScopeQueries,
     TimeQueries,
@@ -49,6 +54,7 @@ class Ledger(
     ThinkingQueries,
     GroundQueries,
     UpkeepQueries,
+    DayQueries,
     WorkingQueries,
     TombstoneQueries,
 ):

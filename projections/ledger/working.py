@@ -18,7 +18,7 @@ _ANSWERED = """
 SELECT 1 FROM messages WHERE turn_id = ? AND turn_id <> '' AND session = ? AND role = 'assistant' LIMIT 1
 """
 _REFLECTIONS = """
-SELECT position, id, topic, day, text, at, author, author_type FROM reflections
+SELECT position, id, topic, day, text, at, author, author_type, contact, model FROM reflections
 WHERE position < ?1 AND (?2 = '' OR folded_topic = ?2) AND (?3 = '' OR day = ?3) ORDER BY position DESC LIMIT ?4
 """
 _GOALS = """
@@ -53,7 +53,7 @@ class LearningRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReflectionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One reflection with what came of it."""
+    """One reflection with what came of it; the daily pass names its ``contact`` and ``model``."""
 
     position: int
     id: str
@@ -64,6 +64,8 @@ class ReflectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     author: str
     author_type: str
     learnings: tuple[LearningRecord, ...]
+    contact: str | None = None
+    model: str = ""
 
 
 class GoalEventRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +145,8 @@ class WorkingQueries:
                     author=row[6],
                     author_type=row[7],
                     learnings=_learnings(db, row[0]),
+                    contact=row[8],
+                    model=row[9],
                 )
                 for row in found
             ]

@@ -8,6 +8,7 @@ import sys
 import msgspec
 import pytest
 
+from gateways.bench.context_speed import ContextReport
 from gateways.bench.speed_report import SpeedReport
 from tests.e2e.processes import ServiceProcess
 
@@ -18,7 +19,12 @@ SMALL = ("--sizes", "60", "--queries", "12", "--writes", "6")
 
 def bench(service: ServiceProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command on a service's data directory."""
-    command = [sys.executable, "-m", "gateways.cli", "bench", "speed", *SMALL, "--data", str(service.data), *arguments]
+    return run(service, "speed", *SMALL, *arguments)
+
+
+def run(service: ServiceProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a benchmark on a service's data directory."""
+    command = [sys.executable, "-m", "gateways.cli", "bench", *arguments, "--data", str(service.data)]
     return subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
 
 
@@ -39,3 +45,20 @@ def test_a_small_run_measures_everything_once_more_each_time(service: ServicePro
     assert "recall/embedding@60 is" in again.stderr
     assert "remember/peer was not measured" in again.stderr
     assert "no peer was measured" in again.stdout
+
+
+def test_a_small_context_is_measured(service: ServiceProcess) -> None:
+    """The three figures are there, over a conversation that is shown within the budget; a gate is judged."""
+    small = ("context", "--messages", "60", "--budget", "1000", "--queries", "5")
+    done = run(service, *small, "--json")
+    assert done.returncode == 0, done.stderr
+    report = msgspec.json.decode(done.stdout, type=ContextReport)
+    assert (report.messages, report.context.count, report.empty.count, report.embedding.count) == (60, 5, 5, 5)
+    assert 0 < report.tokens <= report.budget
+    assert report.parts["head"] == 2
+    assert report.parts["tail"] > 1
+    assert {"overlay", "summary"} & set(report.parts)
+    again = run(service, "context", "--messages", "20", "--queries", "1", "--gate", "0.001")
+    assert again.returncode == 1
+    assert "context p50 is" in again.stderr
+    assert "conversation of 20 messages" in again.stdout

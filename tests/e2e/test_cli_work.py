@@ -56,6 +56,25 @@ def test_goals_and_reflections(cli: Cli) -> None:
     assert cli.json("reflections", *where)["reflections"][0]["learnings"][0]["outcome"] == "remembered"
 
 
+def test_a_day_is_thought_about(cli: Cli, tmp_path: Path) -> None:
+    """A dry run shows what the day comes to, the run writes it, and it is there once; the status knows the pass."""
+    where, chat = ("--profile", "days"), tmp_path / "chat.json"
+    said = {"role": "user", "content": "We decided to go with Postgres.", "at": "2026-03-04T10:00:00Z"}
+    chat.write_text(json.dumps([said]))
+    cli.run("ingest", str(chat), "--session", "monday", "--contact", "mara", "--wait", *where)
+    shown = cli.run("reflect-day", "--day", "2026-03-04", "--dry-run", *where).stdout
+    assert "Talked with mara" in shown
+    assert cli.json("reflections", *where)["reflections"] == []
+    done = cli.json("reflect-day", "--day", "2026-03-04", *where)
+    assert done["days"][0]["recorded"] is True
+    assert "recorded before" in cli.run("reflect-day", "--day", "2026-03-04", *where).stdout
+    listed = cli.json("reflections", "--day", "2026-03-04", "--at-least", done["position"], *where)["reflections"]
+    assert {one["contact"] for one in listed} == {"mara"}
+    assert "Nothing happened" in cli.run("reflect-day", "--day", "2026-03-05", *where).stdout
+    assert "is not over" in cli.fails("reflect-day", "--day", "2999-01-01", *where, code=2)
+    assert "reflection" in cli.run("status", *where).stdout
+
+
 def test_a_turn_is_kept(cli: Cli, tmp_path: Path) -> None:
     """Rows from a file; a turn that was saved just now is nobody's to take over."""
     rows = tmp_path / "rows.json"

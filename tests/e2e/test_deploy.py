@@ -39,7 +39,7 @@ def own_server(tmp_path: Path) -> Iterator[str]:
     process = subprocess.Popen(
         [str(find_binary()), "-c", str(config)], env={**os.environ, **passwords}, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -84,6 +85,19 @@ READS = [
         "list", fixed(status="all", limit=500), code="", word=BOB, right=fixed(status="all", limit=500, contact="*")
     ),
     Attempt("list", fixed(session="s-bob", contact="bob"), right=fixed(session="s-bob", contact="bob")),
+    Attempt("list", lambda world: {"contact": "bob", "as_of": world.end}, word=BOB),
+    Attempt("get", lambda world: {"id": world.ids["bob-0"], "as_of": world.end}, code="not_found", word=BOB),
+    Attempt("recall", lambda world: {"query": "green", "contact": "bob", "as_of": world.end}, word=BOB),
+    Attempt(
+        "recall",
+        lambda world: {"query": f"{NOBODY} harbour", "as_of": world.end},
+        code="",
+        word=NOBODY,
+    ),
+    Attempt("diff", fixed(contact="bob"), word=BOB),
+    Attempt("diff", fixed(contact="*"), word=BOB),
+    Attempt("diff", fixed(), code="", word=BOB, right=fixed(contact="bob")),
+    Attempt("diff", fixed(contact="ann"), code="", word=BOB, right=fixed(contact="bob")),
     Attempt("feed", fixed(contact="bob"), word=BOB),
     Attempt("feed", fixed(limit=1000), code="", word=BOB),
     Attempt("feed", fixed(limit=1000, kinds=["message", "conversation"]), code="", word=NOBODY),
@@ -96,6 +110,8 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("status", fixed(), word="vectors"),
+    Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
+    Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
 ]
 WRITES = [
@@ -165,6 +181,8 @@ WRITES = [
     Attempt("settings", fixed(), word="recall.fusion"),
     Attempt("settings", fixed(changes={"recall.fill": 1}), right=fixed(changes={"recall.fill": 0})),
     Attempt("retry", fixed()),
+    Attempt("reflect_day", lambda _: {"day": datetime.now(UTC).date().isoformat(), "dry_run": True}, word="bob"),
+    Attempt("reflect_day", fixed(day="2026-01-31")),
 ]
 WORKING = [
     Attempt("get_context", fixed(session="s-bob"), code="", word=BOB),
@@ -190,6 +208,7 @@ LESSER = [
     Attempt("link_contact", fixed(contact="zed-1", to="zed-2"), who="reader"),
     Attempt("settings", fixed(changes={"recall.fill": 0}), who="writer"),
     Attempt("retry", fixed(), who="writer"),
+    Attempt("reflect_day", fixed(day="2026-01-31"), who="writer"),
 ]
 #: Every verb in a profile without a grant, whether there is one or not.
 BODIES: dict[str, Body] = {
@@ -200,6 +219,7 @@ BODIES: dict[str, Body] = {
     "list": fixed(),
     "history": with_id("strange"),
     "why": with_id("strange"),
+    "diff": fixed(contact="*"),
     "forget": with_id("strange", preview=True),
     "feed": fixed(),
     "status": fixed(),
@@ -209,6 +229,8 @@ BODIES: dict[str, Body] = {
     "list_contacts": fixed(),
     "settings": fixed(),
     "retry": fixed(),
+    "reflect_day": fixed(day="2026-01-31"),
+    "proof": with_id("strange"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
     "set_context": fixed(session="s", notes="x"),
@@ -225,7 +247,11 @@ BODIES: dict[str, Body] = {
 }
 PROFILES = [
     Attempt(
-        verb, body, who=who, profile=STRANGE, word=OTHER if verb in {"recall", "get", "list", "why", "feed"} else ""
+        verb,
+        body,
+        who=who,
+        profile=STRANGE,
+        word=OTHER if verb in {"recall", "get", "list", "why", "diff", "feed"} else "",
     )
     for verb, body in BODIES.items()
     for who in ("limited", "writer", "nobody")
@@ -237,6 +263,7 @@ ADMINISTRATION = [
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
     Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
+    Attempt("verify", fixed(), profile="_", control=""),
 ]
 
 
@@ -361,7 +388,14 @@ async def test_a_link_widens_no_grant(world: World, service: ServiceProcess) -> 
             assert (code, ANN in answer, BOB in answer) == ("", True, True), verb
         code, answer = await ask(world, "limited", "get", PROFILE, {"key": "colour", "contact": "ann"})
         assert (code, ANN in answer) == ("", True)
+        linked = (await person.status()).log_position
         await person.unlink_contact("ann", "bob")
+    for verb, then in (("list", {"as_of": linked}), ("diff", {"end": linked}), ("recall", {"query": "green"})):
+        body = {"contact": "ann", **then, **({"as_of": linked} if verb == "recall" else {})}
+        code, answer = await ask(world, "limited", verb, PROFILE, body)
+        assert (code, ANN in answer, BOB in answer) == ("", True, False), verb
+        code, answer = await ask(world, "full", verb, PROFILE, body)
+        assert (code, ANN in answer, BOB in answer) == ("", True, True), verb
     for verb, body in asked[:2]:
         assert BOB not in (await ask(world, "full", verb, PROFILE, body))[1]
 

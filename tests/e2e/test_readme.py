@@ -17,9 +17,9 @@ from umbriel import Umbriel
 README = Path(__file__).parents[2] / "README.md"
 
 
-def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*command: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command as a reader would."""
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=stdin, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
 
 
 def first_lines(count: int, *command: str, cwd: Path) -> list[str]:
@@ -106,6 +106,21 @@ async def test_the_tools_remember_across_restarts(tmp_path: Path) -> None:
     assert "The ferry leaves at nine" in str(found.content)
 
 
+async def test_the_hooks_remember_across_restarts(tmp_path: Path) -> None:
+    """The two commands, with a stop of the service between them: the second prints what the first kept."""
+    (commands,) = [block for block in blocks("sh") if "umbriel hook" in block]
+    shown = []
+    for line in commands.strip().splitlines():
+        said, _, words = line.removeprefix("echo ").partition(" | ")
+        command = [sys.executable, "-m", "gateways.cli", *shlex.split(words)[1:], "--data", "memory"]
+        try:
+            shown.append(run(*command, cwd=tmp_path, stdin=said.strip("'")))
+        finally:
+            await Umbriel.stop_embedded(tmp_path / "memory")
+    assert [done.returncode for done in shown] == [0, 0], shown
+    assert "Releases go out on Tuesdays." in shown[1].stdout
+
+
 async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
     """The loop of twenty lines goes on where it was when it is run again, with what was learnt in its context."""
     (example,) = [block for block in blocks("python") if "context(" in block]
@@ -118,6 +133,7 @@ async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
             await Umbriel.stop_embedded(tmp_path / "memory")
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
+        assert len(lines) == 2, "a model answers the user, not what is fenced as data"
         assert lines[1].endswith("You said: Which trains go to Lisbon?")
         seen += [int(line.split()[1]) for line in lines]
     assert seen == sorted(seen)

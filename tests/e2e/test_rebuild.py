@@ -52,7 +52,7 @@ async def fill(client: Umbriel, count: int) -> None:
 
 async def settled(client: Umbriel) -> None:
     """Wait until the views are at the end of the log with every embedding."""
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(150):
         while True:
             status = await client.status()
             if not status.pending and status.applied == status.log_position == status.complete:

@@ -293,6 +293,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "x", "at_least": "yesterday"}, "at_least"),
     ("recall", {"query": "x", "kinds": ["dream"]}, "kind"),
     ("recall", {"query": "x", "as_of": "2024-01-01T00:00:00Z"}, "as_of"),
+    ("recall_conversation", {"query": "x", "as_of": "2024-01-01T00:00:00Z"}, "as_of"),
+    ("context", {"session": "s", "as_of": "2024-01-01T00:00:00Z"}, "as_of"),
     ("get", {}, "id or a key"),
     ("get", {"id": "../../etc/passwd"}, "memory id"),
     ("list", {"limit": 501}, "limit"),

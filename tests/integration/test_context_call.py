@@ -82,6 +82,13 @@ async def test_a_short_conversation_is_shown_as_it_was_said(world: World[None]) 
     assert reply.total == sum(part.tokens for part in reply.parts) <= reply.budget
 
 
+async def test_what_was_acknowledged_is_in_the_next_context(world: World[None]) -> None:
+    """A loop that records what the user said and asks at once sees it, without waiting for anything by itself."""
+    for number in range(30):
+        await talk(world, 1, start=2 * number)
+        assert numbers((await world.call("context", session="s")).parts)[-1:] == [2 * number]
+
+
 async def test_a_long_conversation_gets_summaries_in_its_middle(world: World[None]) -> None:
     """Beginning and end word for word, summaries between them, each message in one place at most, within the budget."""
     at_least = await talk(world, 300)
@@ -208,6 +215,28 @@ async def test_everything_is_in_one_place_and_the_changing_parts_come_late(world
     await world.call("set_context", session="s", notes="The cabin is paid.")
     again = await world.call("context", session="s", query="topic", limit=5)
     assert [part.text for part in again.parts[:4]] == [part.text for part in reply.parts[:4]]
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+async def test_what_is_fenced_is_never_the_last_word(world: World[None], role: str) -> None:
+    """Where somebody spoke after the user, or what the user says again is known: a model is to answer no notes."""
+    await talk(world, 3)
+    await world.call("ingest", messages=[{"role": role, "content": "The ferry leaves at nine."}], session="s")
+    await world.call("set_task", session="s", task="Book the ferry")
+    at_least = await talk(world, 1, start=2)
+    reply = await world.call("context", session="s", at_least=at_least, format="openai")
+    assert [part.kind for part in reply.parts] == ["tail", "tail", "task", "tail", "tail"]
+    assert numbers(reply.parts) == [0, 1, 2]
+    assert reply.messages[-1].content.endswith("The ferry leaves at nine.")
+
+
+async def test_a_conversation_without_a_user_ends_with_its_last_message(world: World[None]) -> None:
+    """Only the assistant spoke: what is fenced stands before that; and alone where nobody spoke."""
+    await world.call("ingest", messages=[{"role": "assistant", "content": "Welcome!"}], session="s")
+    for session in ("s", "t"):
+        await world.call("set_task", session=session, task="Book the ferry")
+    assert [part.kind for part in (await world.call("context", session="s")).parts] == ["task", "tail"]
+    assert [part.kind for part in (await world.call("context", session="t")).parts] == ["task"]
 
 
 @pytest.mark.parametrize("format_", ["openai", "anthropic"])

@@ -12,7 +12,7 @@ import pytest
 
 from gateways.bootstrap import Runtime, running
 from gateways.doctor import Report, examine
-from gateways.doctor.offline import profile_name
+from projections.soundness import profile_name
 from tests.integration.test_administration import Moody
 from umbriel import Umbriel
 

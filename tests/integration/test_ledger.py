@@ -156,7 +156,7 @@ def test_restored_version_is_live_again(ledger: Ledger, log: Log) -> None:
     assert record is not None
     assert (record.status, record.superseded_by, record.position) == ("live", "", 1)
     assert ledger.count == 1
-    live_then = [bool(ledger.list_memories(now=NOW, as_of=AsOf(position=p)).entries) for p in (1, 2, 3)]
+    live_then = [bool(ledger.list_memories(now=NOW, as_of=AsOf(p, NOW)).entries) for p in (1, 2, 3)]
     assert live_then == [True, False, True]
 
 
@@ -199,7 +199,9 @@ def test_forgotten_stays_forgotten(ledger: Ledger, log: Log) -> None:
     record = ledger.memory(memory)
     assert record is not None
     assert (record.status, record.metadata) == ("forgotten", {})
-    assert ledger.list_memories(now=NOW, as_of=AsOf(position=1)).entries == []
+    assert ledger.list_memories(now=NOW, as_of=AsOf(1, NOW)).entries == []
+    (then,) = ledger.list_memories(now=NOW, as_of=AsOf(2, NOW), status="all").entries
+    assert (then.status, then.text, then.metadata) == ("forgotten", "", {})
 
 
 def test_expiry_is_judged_at_read(ledger: Ledger, log: Log) -> None:
@@ -222,12 +224,23 @@ def test_past_list_uses_the_expiry_of_then(ledger: Ledger, log: Log) -> None:
     log.append(ExpirySet(memory=memory, expires_at=None))
     _feed(ledger, log)
     after = NOW + timedelta(hours=2)
-    assert ledger.list_memories(now=after, as_of=AsOf(position=1)).entries == []
-    assert len(ledger.list_memories(now=after, as_of=AsOf(position=2)).entries) == 1
-    assert len(ledger.list_memories(now=NOW, as_of=AsOf(at=NOW + timedelta(seconds=1))).entries) == 1
-    assert ledger.list_memories(now=NOW, as_of=AsOf(at=NOW)).entries == []
-    assert ledger.clock_at(1) == NOW + timedelta(seconds=1)
-    assert ledger.clock_at(0) is None
+    assert ledger.list_memories(now=NOW, as_of=AsOf(1, after)).entries == []
+    assert len(ledger.list_memories(now=NOW, as_of=AsOf(2, after)).entries) == 1
+    assert len(ledger.list_memories(now=after, as_of=AsOf(1, NOW)).entries) == 1
+
+
+def test_a_time_is_the_position_of_the_last_event_recorded_by_then(ledger: Ledger, log: Log) -> None:
+    """Clocks that differ a little do not hide what the log held already, nor does one that ran far ahead once."""
+    seconds = (1, 3, 2, 90_000, 5)
+    for number, second in enumerate(seconds):
+        log.remember(f"memory {number}", key=f"key {number}")
+        log.envelopes[-1] = msgspec.structs.replace(log.envelopes[-1], recorded_at=NOW + timedelta(seconds=second))
+    _feed(ledger, log)
+    points = [ledger.as_of(NOW + timedelta(seconds=second)) for second in (0, 1, 2, 3, 4, 5, 6, 99_000)]
+    assert [one and one.position for one in points] == [None, 1, 3, 4, 4, 5, 5, 5]
+    assert [ledger.as_of(position) for position in (0, 2)] == [None, AsOf(2, NOW + timedelta(seconds=3))]
+    assert ledger.began() == AsOf(1, NOW + timedelta(seconds=1))
+    assert [ledger.last_event(position) for position in (0, 4, 99)] == [0, 4, 5]
 
 
 def test_metadata_confidence_and_pin_follow_their_events(ledger: Ledger, log: Log) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,13 +13,15 @@ import pytest
 from domain.ids import split_memory_id
 from domain.memory import Memory
 from domain.settings import ExtractionLimits, Settings
+from domain.transcript import Found, KnownKey, Window
 from gateways.service import extracting
 from gateways.service.aggregates import change
 from gateways.service.context import Caller, Core
 from gateways.service.extracting import ExtractionWorker
 from gateways.service.stretches import stretch_of_messages
+from gateways.service.thinking import Thinking
 from tests.cheap import CheapEmbedder
-from tests.thinkers import Thinkers
+from tests.thinkers import NoteExtractor, Thinkers
 from tests.thinking_world import PERSON, QUICK, World, thinking, until
 
 Here = World[Thinkers]
@@ -37,6 +39,28 @@ async def here(tmp_path: Path) -> AsyncIterator[Here]:
     """A running world."""
     async with world(tmp_path / "data") as started:
         yield started
+
+
+class GatedNotes(NoteExtractor):
+    """Says when it begins to read, and goes on when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def extract(self, window: Window, known: Sequence[KnownKey], *, profile: str) -> Found:
+        """Return what is found once the test says so."""
+        self.begun.set()
+        await self.go_on.wait()
+        return await super().extract(window, known, profile=profile)
+
+
+async def said(core: Core, text: str) -> bool:
+    """Whether the ledger knows of a message of the session, and somebody waits for it to be read."""
+    async with core.profiles.use("p") as opened:
+        known = {one.content for one in opened.views.ledger.session_messages("s")}
+    assert isinstance(core.thinking, Thinking)
+    return text in known and "s" in core.thinking.extraction._hurried.get("p", ())
 
 
 async def test_what_was_said_becomes_a_memory_with_its_source(here: Here) -> None:
@@ -118,11 +142,11 @@ async def test_a_model_that_trips_takes_nobody_with_it(here: Here) -> None:
     assert await here.texts() == ["One"]
 
 
-@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize("year", [2, 9998])
 async def test_a_message_from_the_end_of_time_is_read(here: Here, year: int) -> None:
     """A date that cannot be told stays as it was said; the worker and the other lines do not suffer from it."""
     words = "I saw her last week, last month, next week, next month, next monday, next quarter, letzte Woche, 明年"
-    at = f"{year:04d}-{1 if year == 1 else 12:02d}-{1 if year == 1 else 31:02d}T12:00:00Z"
+    at = f"{year:04d}-{1 if year == 2 else 12:02d}-{1 if year == 2 else 31:02d}T12:00:00Z"
     messages = [{"role": "user", "content": words, "at": at}, {"role": "user", "content": "note a = One", "at": at}]
     await here.call("ingest", messages=messages, session="s", wait=True)
     assert await here.texts() == ["One"]
@@ -134,6 +158,29 @@ async def test_who_waits_does_not_wait_for_silence_after_a_failure(tmp_path: Pat
     async with world(tmp_path / "data", settings) as here:
         await here.say("fail 2", "note a = One")
         assert await here.texts() == ["One"]
+
+
+async def test_who_waits_does_not_wait_for_silence_after_an_earlier_stretch(tmp_path: Path) -> None:
+    """What is said and waited for while the answer before it is still being read is read right after it."""
+    settings = msgspec.structs.replace(QUICK, extraction=ExtractionLimits(idle_seconds=3_600), wait_seconds=10.0)
+    notes = GatedNotes()
+    async with thinking(tmp_path / "data", Thinkers(notes=notes), settings=settings, embedder=CheapEmbedder()) as here:
+        await here.call("ingest", messages=[{"role": "assistant", "content": "Noted!"}], session="s")
+        await asyncio.wait_for(notes.begun.wait(), 10)
+        waiting = asyncio.create_task(here.say("note a = One"))
+        core = here.runtime.service.core
+        await until(lambda: said(core, "note a = One"))
+        notes.go_on.set()
+        await waiting
+        assert await here.texts() == ["One"]
+
+
+async def test_who_waits_waits_for_no_silence_where_it_takes_several_stretches(tmp_path: Path) -> None:
+    """What one stretch does not hold is read right after it, to the last message."""
+    settings = msgspec.structs.replace(QUICK, extraction=ExtractionLimits(idle_seconds=3_600, messages=3))
+    async with world(tmp_path / "data", settings) as here:
+        await here.say(*(f"note {key} = Text {key}" for key in "abcdefg"))
+        assert sorted(await here.texts()) == [f"Text {key}" for key in "abcdefg"]
 
 
 async def test_more_sessions_than_one_look_holds_are_read(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

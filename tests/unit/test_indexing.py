@@ -180,7 +180,7 @@ def test_tokens_tell_scopes_apart() -> None:
         ("pre-compaction", "s1", "Ana", "conversation:s1"),
         ("turn", "", "Ana", "contact:Ana"),
         ("copy", "s1", "Ana", "contact:Ana"),
-        ("reflection", "s1", None, "agent"),
+        ("reflection", "s1", None, "conversation:s1"),
         ("consolidation", "s1", "Ana", "conversation:s1"),
     ],
 )
@@ -257,7 +257,7 @@ def test_vectors_of_another_model_are_not_ours() -> None:
 def test_every_topic_is_decided_about() -> None:
     """A new topic is added to one of the lists here before it can be forgotten."""
     silent = {"access.counted", "recall.served", "usage.recorded", "refusal.recorded"}
-    silent |= {"extraction.completed", "extraction.failed", "reflection.recorded"}
+    silent |= {"extraction.completed", "extraction.failed", "reflection.drafted", "reflection.recorded"}
     silent |= {"goal.set", "goal.progressed", "goal.closed"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
     silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}

@@ -8,6 +8,7 @@ import umbriel
 
 EXPORTS = [
     "AlreadyRunningError",
+    "BuildingError",
     "ChannelHit",
     "ConflictError",
     "ContactInfo",
@@ -70,6 +71,7 @@ VERBS = [
     "list",
     "history",
     "why",
+    "diff",
     "forget",
     "correct",
     "retract",
@@ -92,6 +94,10 @@ VERBS = [
     "settings",
     "retry",
     "consolidate",
+    "reflect_day",
+    "verify",
+    "proof",
+    "audit",
     "principal_add",
     "principal_list",
     "principal_revoke",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from umbriel._embedded import data_directory, read_endpoint
 from umbriel._errors import (
     AlreadyRunningError,
+    BuildingError,
     ConflictError,
     DamagedError,
     InvalidInputError,
@@ -58,6 +59,7 @@ from umbriel.types import (
 
 __all__ = [
     "AlreadyRunningError",
+    "BuildingError",
     "ChannelHit",
     "ConflictError",
     "ContactInfo",

@@ -8,7 +8,8 @@
     ├── RefusedError           (refused)          your grant does not allow it
     ├── ConflictError          (conflict)         somebody else wrote first
     ├── UnavailableError       (unavailable)      nothing answers now; the same call may succeed later
-    │   └── LogFullError       (log_full)         the log reached its size limit
+    │   ├── LogFullError       (log_full)         the log reached its size limit
+    │   └── BuildingError      (building)         views of the past are being made; ask again
     ├── DamagedError           (damaged)          stored bytes are not what was written
     ├── MismatchError          (mismatch)         configuration and stored data disagree
     └── AlreadyRunningError    (already_running)  another process serves this data directory
@@ -20,6 +21,7 @@ from umbriel.types import ErrorReply
 
 __all__ = [
     "AlreadyRunningError",
+    "BuildingError",
     "ConflictError",
     "DamagedError",
     "InvalidInputError",
@@ -93,6 +95,14 @@ class LogFullError(UnavailableError):
     retryable = False
 
 
+class BuildingError(UnavailableError):
+    """What is to answer is being made: ``done`` of ``total`` steps of it."""
+
+    code = "building"
+    done: int = 0
+    total: int = 0
+
+
 class DamagedError(UmbrielError):
     """Bytes on disk are not the bytes that were written."""
 
@@ -120,6 +130,7 @@ _BY_CODE: dict[str, type[UmbrielError]] = {
         ConflictError,
         UnavailableError,
         LogFullError,
+        BuildingError,
         DamagedError,
         MismatchError,
         AlreadyRunningError,
@@ -132,4 +143,6 @@ def error_from(reply: ErrorReply) -> UmbrielError:
     error = _BY_CODE.get(reply.code, UmbrielError)(reply.message, expected=reply.expected, found=reply.found)
     error.code = reply.code
     error.retryable = reply.retryable
+    if isinstance(error, BuildingError):
+        error.done, error.total = reply.done, reply.total
     return error

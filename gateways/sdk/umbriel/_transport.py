@@ -16,7 +16,15 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from umbriel._errors import InvalidInputError, MismatchError, RefusedError, UmbrielError, UnavailableError, error_from
+from umbriel._errors import (
+    BuildingError,
+    InvalidInputError,
+    MismatchError,
+    RefusedError,
+    UmbrielError,
+    UnavailableError,
+    error_from,
+)
 from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name", "trusting"]
@@ -194,7 +202,7 @@ class Transport:
             except _LostError:
                 continue
             except UmbrielError as error:
-                if not error.retryable or isinstance(error, _NoAnswerError) or time.monotonic() + pause > deadline:
+                if not error.retryable or isinstance(error, _ONCE) or time.monotonic() + pause > deadline:
                     raise
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, guards nothing
             pause = min(pause * 2, _LONGEST_PAUSE)
@@ -266,6 +274,10 @@ def trusting(authority: str | Path) -> ssl.SSLContext:
 
 class _NoAnswerError(UnavailableError):
     """The whole time-out passed, so that trying again at once would only double it."""
+
+
+#: What is not tried again here: it has taken its time, or is asked again by whoever shows how far it is.
+_ONCE = (_NoAnswerError, BuildingError)
 
 
 def _encode(request: msgspec.Struct | Mapping[str, Any]) -> bytes:

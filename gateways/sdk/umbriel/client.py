@@ -18,19 +18,24 @@ from umbriel._changes import ChangeVerbs
 from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
+from umbriel._diffs import DiffVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._notes import NoteVerbs
+from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
+from umbriel._verifying import VerifyVerbs
 from umbriel.answers import Length, Thinking
 
 __all__ = ["Umbriel"]
 
 _READ = 30.0
+#: how long a question about the past is asked again while the views of then are made
+_BUILD = 900.0
 #: longer than the service lets a model take for an answer
 _ANSWER = 90.0
 _WRITE = 60.0
@@ -50,11 +55,13 @@ class Umbriel(
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    DiffVerbs,
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
     BackupVerbs,
     Calls,
+    VerifyVerbs,
 ):
     """A connection to Umbriel as one principal, speaking for one profile.
 
@@ -215,7 +222,7 @@ class Umbriel(
         limit: int | None = None,
         token_budget: int | None = None,
         min_score: float = 0.0,
-        as_of: str = "",
+        as_of: Point = "",
         at_least: str = "",
         visibility: wire.Visibility = "complete",
         channels: Iterable[str] = (),
@@ -226,6 +233,7 @@ class Umbriel(
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
+        progress: Progress | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
         """Return what the profile knows about ``query``, best first.
@@ -234,6 +242,9 @@ class Umbriel(
         leave out what did not happen between them; ``reference_date`` is what "last week" is counted from. With
         ``answer`` a language model of the service answers from the results as well: ``thinking`` is how many it looks
         at and how hard it thinks, ``length`` how much it says.
+
+        ``as_of`` is a time of recording, or a position: what recall answered then, without what is forgotten by now.
+        The views of then may have to be made first; ``progress`` hears how far they are.
         """
         request = wire.RecallRequest(
             query=query,
@@ -242,7 +253,7 @@ class Umbriel(
             limit=limit,
             token_budget=token_budget,
             min_score=min_score,
-            as_of=as_of,
+            as_of=wire_point(as_of),
             at_least=at_least,
             visibility=visibility,
             channels=list(channels),
@@ -254,8 +265,12 @@ class Umbriel(
             length=length,
             reference_date=reference_date,
         )
-        timeout = timeout or (_ANSWER if answer else _READ)
-        return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=timeout)
+        seconds = timeout or (_ANSWER if answer else _READ)
+
+        async def ask() -> wire.RecallReply:
+            return await self._transport.call(self._profile, "recall", request, wire.RecallReply, timeout=seconds)
+
+        return await until_built(ask, _BUILD, progress)
 
     async def get(
         self,
@@ -264,11 +279,14 @@ class Umbriel(
         key: str = "",
         contact: str = "",
         kind: wire.Kind | None = None,
+        as_of: Point = "",
         at_least: str = "",
         timeout: float = _READ,
     ) -> wire.Memory:
-        """Return one memory or message by id, or the newest live memory under ``key``."""
-        request = wire.GetRequest(id=id, key=key, contact=contact, kind=kind, at_least=at_least)
+        """Return one memory or message by id, or the newest live memory under ``key``, as it is or as it was."""
+        request = wire.GetRequest(
+            id=id, key=key, contact=contact, kind=kind, as_of=wire_point(as_of), at_least=at_least
+        )
         return await self._transport.call(self._profile, "get", request, wire.Memory, timeout=timeout)
 
     async def list(
@@ -280,11 +298,14 @@ class Umbriel(
         status: str = "live",
         cursor: str = "",
         limit: int = 50,
-        as_of: str = "",
+        as_of: Point = "",
         at_least: str = "",
         timeout: float = _READ,
     ) -> wire.ListReply:
-        """Return one page of memories, newest first; ask again with the reply's ``cursor``."""
+        """Return one page of memories, newest first; ask again with the reply's ``cursor``.
+
+        ``as_of`` is a time of recording, or a position: what was known then, with the status and expiry of then.
+        """
         request = wire.ListRequest(
             session=session,
             contact=contact,
@@ -292,7 +313,7 @@ class Umbriel(
             status=status,
             cursor=cursor,
             limit=limit,
-            as_of=as_of,
+            as_of=wire_point(as_of),
             at_least=at_least,
         )
         return await self._transport.call(self._profile, "list", request, wire.ListReply, timeout=timeout)

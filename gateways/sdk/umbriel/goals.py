@@ -50,7 +50,10 @@ class LearningInfo(Reply, frozen=True):
 
 
 class ReflectionInfo(Reply, frozen=True):
-    """One reflection; the words of what was forgotten since are empty."""
+    """One reflection; the words of what was forgotten since are empty.
+
+    What the daily pass wrote names the ``contact`` whose conversations it is about, and the ``model`` that worded it.
+    """
 
     topic: str
     day: str
@@ -60,6 +63,8 @@ class ReflectionInfo(Reply, frozen=True):
     position: str
     author: str = ""
     author_type: str = ""
+    contact: str = ""
+    model: str = ""
 
 
 class ReflectReply(Reply, frozen=True):

@@ -127,6 +127,8 @@ class StatusReply(Reply, frozen=True):
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
+    #: why nothing is written or read any more, empty while the log is what was written to it
+    halted: str = ""
 
 
 class RebuildRequest(Request, frozen=True):

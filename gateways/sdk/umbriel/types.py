@@ -70,13 +70,15 @@ Kind = Literal["fact", "event", "instruction", "task"]
 
 
 class ErrorReply(Reply, frozen=True):
-    """What every surface answers when it cannot do what was asked."""
+    """What every surface answers when it cannot do what was asked; ``done`` of ``total`` where that is being made."""
 
     code: str
     message: str
     expected: str = ""
     found: str = ""
     retryable: bool = False
+    done: int = 0
+    total: int = 0
 
 
 class Message(Request, frozen=True):
@@ -187,17 +189,21 @@ class RememberReply(Reply, frozen=True):
 
 
 class GetRequest(Request, frozen=True):
-    """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide)."""
+    """By ``id`` (any version of a memory), or the newest live memory under ``key`` (the contact's, then agent-wide).
+
+    ``as_of`` is a time (RFC 3339, of recording) or a position: what was known then, as it was.
+    """
 
     id: str = ""
     key: str = ""
     contact: str = ""
     kind: Kind | None = None
+    as_of: str = ""
     at_least: str = ""
 
 
 class ListRequest(Request, frozen=True):
-    """Memories, newest first; ``status`` is live by default, ``all`` for every status."""
+    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`."""
 
     session: str = ""
     contact: str = ""
