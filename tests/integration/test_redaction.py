@@ -31,7 +31,8 @@ from tests.cheap import CheapEmbedder
 from tests.thinkers import Thinkers
 from tests.thinking_world import AGENT, PERSON, World, thinking, until
 
-KINDS = sorted({topic.split(".")[0] for topic in TOPICS} - {"seal"})
+#: Seals, principals and recoveries are the whole service's: no profile's feed has them.
+KINDS = sorted({topic.split(".")[0] for topic in TOPICS} - {"seal", "principal", "recovery"})
 SAID = message_id(SESSION, "user", CANARY)
 #: Written by the verbs below themselves, or what ends things.
 _BY_VERBS = {MessageRecorded, MemoryRemembered, NotesSet, TaskSet}
