@@ -3,6 +3,9 @@
 What is forgotten, retracted or rejected is so in every copy, and in the copies of copies. An original that is
 superseded, or brought back, changes no copy: in its own profile the copy may hold still, so the change is only
 noted at it. A copy that somebody states in its profile as well is that one's statement, and is only noted to.
+
+A copy may have been corrected where it is. What somebody says there in words of their own stays; a later version that
+still says what the copy said goes with it.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from domain.events import (
     CopyFollowed,
     Followed,
     MemoryCopied,
-    MemoryForgotten,
     MemoryRejected,
     MemoryRemembered,
     MemoryRetracted,
@@ -22,13 +24,14 @@ from domain.events import (
 )
 from domain.indexing import memory_key_scope
 from domain.kernel import Context
-from domain.text import skeleton
+from domain.resting import forget_versions
+from domain.text import clauses_of, skeleton, words_of
 from domain.version import Remembered
 
 if TYPE_CHECKING:
     from domain.memory import Memory
 
-__all__ = ["CopyState", "check_original", "copied", "follow_original", "followed", "receive_copy"]
+__all__ = ["CopyState", "check_original", "copied", "follow_original", "followed", "receive_copy", "still_saying"]
 
 
 class CopyState:
@@ -90,8 +93,7 @@ def follow_original(memory: Memory, copy: str, how: Followed, context: Context) 
     scope = memory_key_scope(version.written)
     ends = not version.affirmed and how in ("forgotten", "retracted", "rejected")
     if ends and how == "forgotten":
-        event = MemoryForgotten(address=version.written.address, memories=(copy,))
-        memory.emit(event, context, key_scope=scope)
+        forget_versions(memory, (copy, *still_saying(memory, copy)), context)
         return True
     memory.emit(OriginChanged(memory=copy, status=how), context, key_scope=scope)
     if ends and how == "rejected" and version.status != "rejected":
@@ -100,3 +102,29 @@ def follow_original(memory: Memory, copy: str, how: Followed, context: Context) 
     elif ends and how == "retracted" and version.status == "live":
         memory.emit(MemoryRetracted(memory=copy), context, key_scope=scope)
     return True
+
+
+def still_saying(memory: Memory, copy: str) -> list[str]:
+    """Return the later versions that were made of a copy and still say what it said, in whole or in part.
+
+    They say nothing that the copy did not, or they say all of what one of its clauses did.
+    """
+    written = memory.find(copy).written
+    return [
+        one.written.memory
+        for one in memory.versions
+        if one.written.version > written.version
+        and one.written.origin is not None
+        and one.written.origin == written.origin
+        and one.status != "forgotten"
+        and _repeats(one.written.text, written.text)
+    ]
+
+
+def _repeats(text: str, copied: str) -> bool:
+    said, here = words_of(copied), words_of(text)
+    if here <= said:
+        return True
+    parts = (words_of(clause) for clause in clauses_of(copied))
+    # A single word stands in too many statements to tell whose it is.
+    return any(len(part) > 1 and part <= here for part in parts)

@@ -6,6 +6,7 @@
     ├── InvalidInputError      the caller sent something that can never be accepted
     ├── NotFoundError          what was named does not exist (or is not visible to the caller)
     ├── RefusedError           the caller's grant does not allow it
+    ├── ErasedError            what was named was erased, and stays so until a person lifts that
     ├── ConflictError          somebody else wrote first; read again and decide again
     ├── UnavailableError       the log or a view cannot answer now; the same call may succeed later
     │   ├── LogFullError       the stream reached its size limit
@@ -27,6 +28,7 @@ __all__ = [
     "BuildingError",
     "ConflictError",
     "DamagedError",
+    "ErasedError",
     "InvalidInputError",
     "LogFullError",
     "MismatchError",
@@ -77,6 +79,12 @@ class RefusedError(UmbrielError):
     """The caller's grant does not cover this."""
 
     code = "refused"
+
+
+class ErasedError(UmbrielError):
+    """What was named was erased: nothing is written about it until a person lifts that."""
+
+    code = "erased"
 
 
 class ConflictError(UmbrielError):

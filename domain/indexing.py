@@ -24,9 +24,10 @@ from domain.events import (
     MemorySuperseded,
     MessageForgotten,
     MessageRecorded,
+    ProfileErased,
 )
 from domain.ids import digest128
-from domain.kinds import agent_scope, contact_scope, conversation_scope, memory_session
+from domain.kinds import Source, agent_scope, contact_scope, conversation_scope, memory_scope, memory_session
 
 __all__ = [
     "AGENT_TOKEN",
@@ -34,6 +35,7 @@ __all__ = [
     "IndexItem",
     "Indexing",
     "contact_token",
+    "key_scope_of",
     "memory_key_scope",
     "memory_text",
     "message_text",
@@ -85,10 +87,20 @@ def memory_text(event: MemoryRemembered) -> str:
 
 
 def memory_key_scope(event: MemoryRemembered) -> str:
-    """Return the key scope of a memory: its conversation if it was drawn from one, else contact or agent-wide."""
-    if session := memory_session(event.source, event.session):
-        return conversation_scope(session)
-    return agent_scope() if event.scope is None else contact_scope(event.scope)
+    """Return the key scope of a memory: its conversation if it was extracted, else contact or agent-wide.
+
+    What was copied, or stands for several conversations, has a key of its own.
+    """
+    return key_scope_of(event.memory, event.source, event.session, event.scope)
+
+
+def key_scope_of(memory: str, source: Source, session: str, scope: str | None) -> str:
+    """Return the key scope of a memory of which this is known."""
+    if drawn_from := memory_session(source, session):
+        return conversation_scope(drawn_from)
+    if source in ("copy", "consolidation"):
+        return memory_scope(memory)
+    return agent_scope() if scope is None else contact_scope(scope)
 
 
 class Indexing:
@@ -110,6 +122,14 @@ class Indexing:
         """Return the id of the vectors of one exact text under one key, model and dimension."""
         return self._keyed("embedding", key_id, text, self.model, str(self.dimension))
 
+    def key_id(self, scope: str) -> str:
+        """Return the id of the first key of a scope."""
+        return self._keyed("key", scope, "1")
+
+    def erased_name(self, target: str, name: str) -> str:
+        """Return what a contact, a session or a memory is called once it was erased."""
+        return self._keyed("erased", target, name)
+
     def change(self, envelope: Envelope) -> IndexChange | None:
         """Return what ``envelope`` changes in an index, or None."""
         event, at = envelope.data, envelope.position
@@ -126,6 +146,8 @@ class Indexing:
                 return IndexChange(position=at, remove=event.memories)
             case MessageForgotten():
                 return IndexChange(position=at, remove=(event.message,))
+            case ProfileErased(memory=memory) if memory:
+                return IndexChange(position=at, remove=(memory,))
             case EmbeddingComputed() if event.model == self.model and event.dimension == self.dimension:
                 return IndexChange(position=at, computed=event)
             case _:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self, TypeVar
 import msgspec
 
 from domain.envelope import Actor, Envelope
-from domain.events import Event
+from domain.events import Event, Unreadable
 
 __all__ = ["Aggregate", "Context", "projector"]
 
@@ -41,6 +41,8 @@ class Aggregate:
         self.version = 0
         self.author = Actor("", "service")
         self.at = datetime.min.replace(tzinfo=UTC)
+        #: whether some of its events cannot be read any more
+        self.erased = False
         self._pending: list[Envelope] = []
 
     @property
@@ -70,8 +72,11 @@ class Aggregate:
         self._pending.append(envelope)
 
     def fold(self, envelope: Envelope) -> None:
-        """Apply one event to the state."""
+        """Apply one event to the state; one that nobody can read any more counts, and changes nothing."""
         self.version = envelope.originator_version
+        if isinstance(envelope.data, Unreadable):
+            self.erased = True
+            return
         self.author, self.at = envelope.actor, envelope.recorded_at
         name = envelope.topic.split(".", 1)[1]
         getattr(self, f"on_{name}")(envelope.data)

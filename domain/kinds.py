@@ -7,6 +7,7 @@ from typing import Literal
 from domain.errors import InvalidInputError
 
 __all__ = [
+    "CLEAR",
     "CONFIDENCE",
     "Kind",
     "Source",
@@ -15,8 +16,10 @@ __all__ = [
     "contacts_scope",
     "conversation_scope",
     "fold_kind",
+    "memory_scope",
     "memory_session",
     "profile_scope",
+    "questions_scope",
 ]
 
 Kind = Literal["fact", "event", "instruction", "task"]
@@ -33,6 +36,8 @@ _KIND_OF: dict[str, Kind] = {
     "task": "task",
 }
 
+#: Stands for a key scope where there is no key: what must be read when every key is gone, and says nothing.
+CLEAR = "-"
 #: Paths on which a memory comes from conversations; of one alone, it goes with that one's key.
 _DRAWN = frozenset({"turn", "ingest", "pre-compaction", "consolidation", "reflection"})
 
@@ -80,6 +85,22 @@ def contacts_scope(first: str, second: str) -> str:
     """
     one, other = sorted((first, second))
     return f"contacts:{len(one)}:{one}:{other}"
+
+
+def memory_scope(memory: str) -> str:
+    """Key scope of one memory that no single conversation or contact answers for: a copy, or what stands for several.
+
+    It goes alone, without what else is under the key of a contact.
+    """
+    return f"memory:{memory}"
+
+
+def questions_scope() -> str:
+    """Key scope of questions that are about nobody in particular.
+
+    They may repeat what was said by anybody, so the key goes with every erasure, and another one begins.
+    """
+    return "questions"
 
 
 def agent_scope() -> str:

@@ -27,7 +27,7 @@ from domain.events import (
 from domain.ids import memory_id
 from domain.indexing import memory_key_scope
 from domain.kernel import Context
-from domain.resting import affirm
+from domain.resting import affirm, forget_versions
 from domain.text import fold_content, skeleton
 from domain.upkeep import Kept
 from domain.version import Remembered, Status, Version
@@ -147,7 +147,8 @@ class Memory(CopyState, Kept):
     def _write(
         self, standing: Version | None, draft: MemoryRemembered, context: Context, *, rule: str = "address"
     ) -> Remembered:
-        number = len(self.versions) + 1
+        # Versions that were erased had numbers too, and each took an event at least.
+        number = self.version + 1 if self.erased else len(self.versions) + 1
         event = msgspec.structs.replace(draft, memory=memory_id(draft.address, number), version=number)
         self.emit(event, context, key_scope=memory_key_scope(event))
         if standing is None:
@@ -233,12 +234,7 @@ class Memory(CopyState, Kept):
             return ()
         standing = (v.written.memory for v in self.versions if v.status != "forgotten")
         touched = tuple(one for one in standing if only is None or one in only)
-        if touched:
-            written = self.versions[-1].written
-            event = MemoryForgotten(
-                address=written.address, memories=touched, with_sources=with_sources, request_id=request_id
-            )
-            self.emit(event, context, key_scope=memory_key_scope(written))
+        forget_versions(self, touched, context, with_sources=with_sources, request_id=request_id)
         return touched
 
     def retract(self, memory: str, context: Context, *, request_id: str = "") -> bool:
@@ -330,6 +326,10 @@ class Memory(CopyState, Kept):
                 return version
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory)
 
+    def did(self, request_id: str) -> bool:
+        """Whether a command with this request's id was carried out here."""
+        return request_id in self._by_request
+
     def _standing(self) -> Version | None:
         """Return the version that is live, or was until it expired."""
         return next((v for v in reversed(self.versions) if v.status == "live"), None)
@@ -379,8 +379,9 @@ class Memory(CopyState, Kept):
 
     def on_forgotten(self, event: MemoryForgotten) -> None:
         """End every version that still stood."""
-        for memory in event.memories:
-            self._set(memory, "forgotten", event.request_id)
+        for version in self.versions:
+            if version.written.memory in event.memories:
+                self._set(version.written.memory, "forgotten", event.request_id)
 
     def on_expiry_set(self, event: ExpirySet) -> None:
         """Change when a version stops being live."""

@@ -7,7 +7,7 @@ person states, and what a caller stated explicitly, rests on nobody's messages a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +20,7 @@ from domain.version import Version
 if TYPE_CHECKING:
     from domain.memory import Memory
 
-__all__ = ["Loss", "Lost", "affirm", "end_task", "forget_version", "lose"]
+__all__ = ["Loss", "Lost", "affirm", "end_task", "forget_version", "forget_versions", "lose"]
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +69,8 @@ def lose(memory: Memory, losses: Sequence[Loss], context: Context) -> Lost:
         if not version.lost.issuperset(loss.lost):
             event = MemoryRevised(memory=loss.memory, sources=loss.left, lost=loss.lost)
             memory.emit(event, context, key_scope=memory_key_scope(version.written))
-    if forgotten:
-        written = memory.find(forgotten[0].memory).written
-        lost = tuple(dict.fromkeys(message for loss in forgotten for message in loss.lost))
-        gone = MemoryForgotten(address=written.address, memories=tuple(one.memory for one in forgotten), lost=lost)
-        memory.emit(gone, context, key_scope=memory_key_scope(written))
+    lost = tuple(dict.fromkeys(message for loss in forgotten for message in loss.lost))
+    forget_versions(memory, [one.memory for one in forgotten], context, lost=lost)
     return Lost(tuple(one.memory for one in forgotten), tuple(one.memory for one in revised))
 
 
@@ -84,6 +81,31 @@ def end_task(memory: Memory, task: str, context: Context) -> bool:
         return False
     memory.emit(MemoryExpired(memory=task), context, key_scope=memory_key_scope(version.written))
     return True
+
+
+def forget_versions(
+    memory: Memory,
+    versions: Collection[str],
+    context: Context,
+    *,
+    with_sources: bool = False,
+    request_id: str = "",
+    lost: tuple[str, ...] = (),
+) -> None:
+    """Forget versions, in an event for each key: what ends one must not be unreadable while it can be read."""
+    by_scope: dict[str, list[Version]] = {}
+    for version in memory.versions:
+        if version.written.memory in versions:
+            by_scope.setdefault(memory_key_scope(version.written), []).append(version)
+    for scope, some in by_scope.items():
+        event = MemoryForgotten(
+            address=some[0].written.address,
+            memories=tuple(one.written.memory for one in some),
+            with_sources=with_sources,
+            request_id=request_id,
+            lost=lost,
+        )
+        memory.emit(event, context, key_scope=scope)
 
 
 def forget_version(memory: Memory, one: str, context: Context) -> bool:

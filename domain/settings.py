@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from domain.errors import InvalidInputError
+from domain.settings_reflection import ReflectionLimits, ReflectionPreferences
 
 __all__ = [
     "AccessSettings",
@@ -158,23 +159,6 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     aside_share: float = 0.4
 
 
-class ReflectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a day is looked at and what may come of it (U13)."""
-
-    #: days that were missed and are made up for, the last ones
-    make_up_days: int = 7
-    #: tokens of what was said on a day with one contact, the newest, and memories written on it, the most trusted
-    tokens: int = 12_000
-    notes: int = 60
-    #: topics of one day with one contact, and characters of what it came to on each
-    topics: int = 8
-    chars: int = 2_000
-    #: days after which what was still open is not recalled any more
-    open_days: int = 14
-    #: seconds that thinking about one day may take a model
-    seconds: float = 120.0
-
-
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
     """What a level of thinking gives a model: results to look at, tokens to show them in, and tokens to think in."""
 
@@ -263,6 +247,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     command_threads: int = 8
     #: how long a read waits for its ``at_least`` position
     wait_seconds: float = 10.0
+    #: how long an erasure is waited for; it goes on after that
+    erase_seconds: float = 540.0
     #: seconds between flushes of what is counted: accesses, refusals, what model calls used
     flush_seconds: float = 5.0
     #: seconds without a request after which ``serve --exit-when-idle`` ends
@@ -337,12 +323,6 @@ class ConsolidationPreferences(msgspec.Struct, frozen=True, kw_only=True):
     sample: Annotated[int, msgspec.Meta(ge=2, le=200)] = 30
     cosine: Annotated[float, msgspec.Meta(ge=0.5, le=1.0)] = 0.85
     merges: Annotated[int, msgspec.Meta(ge=0, le=50)] = 5
-
-
-class ReflectionPreferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a profile's days are thought about, and what they came to is remembered."""
-
-    enabled: bool = True
 
 
 #: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.

@@ -11,10 +11,12 @@ import unicodedata
 
 from domain.errors import InvalidInputError
 
-__all__ = ["check_name", "check_text", "fold_content", "fold_key", "skeleton"]
+__all__ = ["check_name", "check_text", "clauses_of", "fold_content", "fold_key", "skeleton", "words_of"]
 
 _KEY_GAPS = re.compile(r"[\s_-]+")
 _SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+(?:['.+#-]\w+)*[+#]*")
+_CLAUSE_END = re.compile(r"[,;:.!?。、，；！？]+(?=\s|$)|\b(?:and|but|or|while|whereas)\b", re.IGNORECASE)
 _QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛′`´", "'")})
 _SENTENCE_END = ".!?。！？…"
 # Latin look-alikes of the most common Cyrillic, Armenian and Greek letters (a subset of Unicode TR39); the
@@ -97,3 +99,13 @@ def skeleton(text: str) -> str:
     visible = "".join(ch for ch in text if unicodedata.category(ch) != "Cf" and ch not in _BLANK_LETTERS)
     plain = _DECORATION.sub("", unicodedata.normalize("NFD", fold_content(_DECORATION.sub("", visible))))
     return _SPACES.sub("", plain.translate(_CONFUSABLES))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as they are compared: folded, without marks around them."""
+    return frozenset(_WORD.findall(fold_content(text)))
+
+
+def clauses_of(text: str) -> list[str]:
+    """Return the parts of a text between its marks and conjunctions (English ones), in order."""
+    return [part for clause in _CLAUSE_END.split(text) if (part := clause.strip())]

@@ -27,6 +27,7 @@ from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
+from gateways.jetstream.master_keys import MasterKeys
 from gateways.jetstream.principals import Principals, hash_of
 from gateways.jetstream.schedules import Schedules
 from gateways.jetstream.secret_files import Secrets
@@ -46,11 +47,13 @@ from gateways.service.consolidating import ConsolidationPass
 from gateways.service.context import Core
 from gateways.service.daily import DailyPasses, utc_now
 from gateways.service.embedding import EmbeddingWorker
+from gateways.service.erasure_worker import ErasureWorker
 from gateways.service.events import EventReader
 from gateways.service.flushing import Flusher
 from gateways.service.following import FollowingWorker
 from gateways.service.forwarding import following
 from gateways.service.guarding import Guard, check_log
+from gateways.service.key_rotation import KeyRotation
 from gateways.service.models import Models
 from gateways.service.past_views import clear_past
 from gateways.service.positions import Positions
@@ -61,6 +64,7 @@ from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.service import Service
 from gateways.service.thinking import Thinking
+from gateways.service.tombstones import destroy_recorded
 from gateways.service.usage import Usages
 from projections.directory import Directory
 
@@ -79,6 +83,7 @@ class Runtime(msgspec.Struct, frozen=True):
     service: Service
     api: Api
     tasks: list[asyncio.Task[None]]
+    principals: Principals
 
 
 @asynccontextmanager
@@ -136,10 +141,14 @@ async def running(
         )
         administration = Administration(principals, _applying(server, principals))
         stack.push_async_callback(administration.close)
-        service = Service(core, administration)
+        rotation = KeyRotation(core.events.keys, MasterKeys(server.secrets))
+        service = Service(core, administration, rotation)
         core.models = models or local_models()
         core.models.refused = core.policy_refusals.note
         thinking = Thinking(core, core.models) if settings.thinking else None
+        core.granted = principals.granted
+        recalls, caches = service.handed_out.recalls, (service.answered.forget, core.analyses.forget)
+        core.erasures = erasure = ErasureWorker(core, flush=recalls.flush, forget=caches)
         counted = (service.handed_out.accesses, service.handed_out.recalls)
         flushers = (*counted, service.records, core.policy_refusals, Usages(core.events, meter or Meter()))
         consolidation = ConsolidationPass(core, core.models, Sameness())
@@ -151,11 +160,12 @@ async def running(
         stack.push_async_callback(guard.close)
         core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
         stack.push_async_callback(core.backups.close)
-        tasks = _start_workers(stack, core, flushers, thinking, daily, guard.work())
+        also = {**guard.work(), "keys": rotation.run()}
+        tasks = _start_workers(stack, core, flushers, thinking, daily, erasure, also)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
-        yield Runtime(url, service, api, tasks)
+        yield Runtime(url, service, api, tasks, principals)
 
 
 def _managed(stack: AsyncExitStack, settings: ManagedSettings | None) -> ManagedClient | None:
@@ -207,9 +217,12 @@ async def _core(
     stack.callback(directory.close)
     log = Log(connection)
     standing = await check_log(log, state, directory, data, server.secrets)
-    keys = KeyRing(connection, server.secrets.master_key())
+    master, old = MasterKeys(server.secrets).present()
+    keys = KeyRing(connection, master, old=old)
     await keys.check()
     events = EventReader(log, keys, lost=standing.lost)
+    # Before anything is read: a backup may have brought back what was erased, a crash may have come between.
+    await destroy_recorded(events)
     profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
@@ -245,7 +258,8 @@ def _start_workers(
     flushers: Sequence[Flusher],
     thinking: Thinking | None,
     daily: DailyPasses,
-    guarding: dict[str, Coroutine[None, None, None]],
+    erasure: ErasureWorker,
+    also: dict[str, Coroutine[None, None, None]],
 ) -> list[asyncio.Task[None]]:
     def wake(envelopes: list[Envelope]) -> None:
         for profile in {envelope.profile for envelope in envelopes if envelope.data.category() in _EMBEDDED}:
@@ -260,7 +274,7 @@ def _start_workers(
         "feeds": core.feeds.run(),
         "embedding": core.worker.run(),
         "past": core.past.run(),
-        **guarding,
+        **also,
     }
     for flusher in flushers:
         stack.push_async_callback(flusher.flush)
@@ -271,6 +285,9 @@ def _start_workers(
     for name in names:
         following_up.wake(name)
     work["forgetting"] = following_up.run()
+    core.reader.listeners.append(erasure.look)
+    erasure.take_up()
+    work["erasure"] = erasure.run()
     if thinking is not None:
         core.thinking = thinking
         core.reader.listeners.append(thinking.wake)

@@ -27,6 +27,7 @@ from gateways.jetstream.destroyed import (
     parse_destroyed,
 )
 from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.seal_keys import TRUSTED
 from gateways.jetstream.secret_files import MASTER_KEY_BYTES, Secrets
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.snapshots import StreamEnd, put_back
@@ -165,8 +166,9 @@ async def _into(
 def _write_files(data: Path, files: Secrets, archive: Archive, key: bytes) -> None:
     data.mkdir(mode=0o700, parents=True)
     files.write(MASTER_KEY, key)
-    if (principals := archive.read(PRINCIPALS)) is not None:
-        files.write(PRINCIPALS, principals)
+    for name in (PRINCIPALS, TRUSTED):
+        if (content := archive.read(name)) is not None:
+            files.write(name, content)
     for name in CONFIGURATION:
         if (content := archive.read(name)) is not None:
             (data / name).write_bytes(content)

@@ -14,10 +14,13 @@ import msgspec
 import structlog
 
 from domain.settings import Settings
+from gateways.api import Api
 from gateways.bootstrap import LOOPBACK, Runtime, running
 from gateways.jetstream.tls import Tls
 from gateways.providing import provider_set
+from gateways.rest import Rest
 from gateways.server_settings import load_settings
+from gateways.web import Web, over_http, web_address
 
 __all__ = ["serve"]
 
@@ -35,8 +38,13 @@ async def serve(
     tls: Tls | None = None,
     tls_ca: Path | None = None,
     settings: Settings | None = None,
+    http: str = "",
 ) -> None:
-    """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while."""
+    """Run the service until SIGTERM, SIGINT, or (with ``exit_when_idle``) nobody has asked for a while.
+
+    With ``http`` (``HOST:PORT``) the REST API is served too.
+    """
+    address = web_address(http, tls) if http else None
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -61,11 +69,12 @@ async def serve(
                 meter=providers.meter,
             )
         )
+        web = await stack.enter_async_context(over_http(runtime, address)) if address else None
         endpoint = data / "endpoint.json"
-        _publish_endpoint(endpoint, runtime.url, tls, tls_ca)
-        _log.info("serving", url=runtime.url, data=str(data))
+        _publish_endpoint(endpoint, runtime.url, web.url if web else "", tls, tls_ca)
+        _log.info("serving", url=runtime.url, http=web.url if web else "", data=str(data))
         try:
-            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, settings)):
+            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, web, settings)):
                 _check_tasks(runtime.tasks)
                 await _wait(stop, _IDLE_POLL)
         finally:
@@ -73,10 +82,11 @@ async def serve(
     _log.info("stopped")
 
 
-def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | None) -> None:
+def _publish_endpoint(path: Path, url: str, http: str, tls: Tls | None, authority: Path | None) -> None:
     # Whoever joins here does so over loopback and trusts this very certificate, as the service itself does.
     shown = {
         "url": url,
+        "http": http,
         "pid": os.getpid(),
         "version": version("umbriel-server"),
         "tls_certificate": str(tls.certificate.absolute()) if tls else "",
@@ -90,12 +100,14 @@ def _publish_endpoint(path: Path, url: str, tls: Tls | None, authority: Path | N
     temporary.replace(path)
 
 
-def _is_idle(runtime: Runtime, settings: Settings) -> bool:
-    core, quiet = runtime.service.core, time.monotonic() - runtime.api.last_request
+def _is_idle(runtime: Runtime, web: Web | None, settings: Settings) -> bool:
+    edges: list[Api | Rest] = [runtime.api, *([web.rest] if web else [])]
+    core, quiet = runtime.service.core, time.monotonic() - max(edge.last_request for edge in edges)
     settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
     settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
+    settled = settled and (core.erasures is None or core.erasures.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
-    return not (runtime.api.active or working) and quiet > settings.idle_seconds
+    return not (any(edge.active for edge in edges) or working) and quiet > settings.idle_seconds
 
 
 def _check_tasks(tasks: list[asyncio.Task[None]]) -> None:

@@ -13,7 +13,8 @@ import msgspec
 
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UnavailableError
-from domain.events import PassCompleted, ProfileCreated
+from domain.events import ErasureLifted, KeyDestroyed, PassCompleted, ProfileCreated, ProfileDeleted
+from projections.erased import ERASED_TABLES, ErasedQueries
 from projections.forwarded import FORWARDED_TABLES, ForwardedQueries
 
 __all__ = ["Directory", "FailedWork", "ProfileCounts", "ProfileRecord"]
@@ -66,7 +67,7 @@ class FailedWork(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Directory(ForwardedQueries):
+class Directory(ForwardedQueries, ErasedQueries):
     """What one instance knows about all profiles; safe for threads, each write durable when it returns."""
 
     def __init__(self, path: Path) -> None:
@@ -84,13 +85,15 @@ class Directory(ForwardedQueries):
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA secure_delete = ON")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version not in (0, _SCHEMA_VERSION):
             raise MismatchError(
                 "the directory was written by another version", expected=f"schema {_SCHEMA_VERSION}", found=str(version)
             )
         self._db.executescript(
-            f"BEGIN IMMEDIATE; {_TABLES} {FORWARDED_TABLES} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
+            f"BEGIN IMMEDIATE; {_TABLES} {FORWARDED_TABLES} {ERASED_TABLES}"
+            f" PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
         )
 
     @contextmanager
@@ -115,6 +118,12 @@ class Directory(ForwardedQueries):
         match envelope.data:
             case ProfileCreated():
                 self.add_profile(envelope.data.name, envelope.recorded_at, envelope.position)
+            case KeyDestroyed():
+                self.note_destroyed(envelope.profile, envelope.position)
+            case ProfileDeleted():
+                self.note_deleted(envelope.profile, envelope.recorded_at, envelope.actor.principal, envelope.position)
+            case ErasureLifted():
+                self.note_lifted(envelope.profile, envelope.position)
             case PassCompleted(scheduled=True):
                 self._note_pass(envelope, envelope.data)
 

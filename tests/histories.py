@@ -14,6 +14,8 @@ from domain.events import (
     ContactsLinked,
     ContactsUnlinked,
     ContradictionNoted,
+    ConversationDeleted,
+    ConversationEnded,
     EmbeddingFailed,
     Event,
     ExpirySet,
@@ -29,10 +31,14 @@ from domain.events import (
     MemorySuperseded,
     MessageRecorded,
     NotesSet,
+    OverlayAdded,
+    ReflectionDrafted,
     ReflectionRecorded,
     SettingsChanged,
+    SummaryRewritten,
     TaskCleared,
     TaskSet,
+    Thought,
 )
 from domain.indexing import message_text
 from domain.settings import ProfileSettings, RecallPreferences
@@ -40,9 +46,9 @@ from tests.builders import MODEL, NOW, Log, indexing, unit
 
 __all__ = ["STEPS", "random_log", "split"]
 
-_MEMORY_ACTIONS, _WORK_ACTIONS = 7, 12
+_MEMORY_ACTIONS, _WORK_ACTIONS, _EPISODE_ACTIONS = 7, 12, 14
 _PREFERENCES = [RecallPreferences(fill=number) for number in range(4)]
-STEPS = st.lists(st.tuples(st.integers(0, 13), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
+STEPS = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=30)
 
 
 def random_log(steps: list[tuple[int, int, int]]) -> Log:
@@ -54,7 +60,7 @@ def random_log(steps: list[tuple[int, int, int]]) -> Log:
         said = [e.data for e in log.envelopes if isinstance(e.data, MessageRecorded)]
         memory = written[what % len(written)] if written else None
         if action >= _WORK_ACTIONS:
-            _work(log, action, what, variant, memory.memory if memory else "")
+            _work(log, action, what, variant, said, [one.memory for one in written])
             continue
         message = said[what % len(said)] if said else None
         if memory and action >= _MEMORY_ACTIONS:
@@ -94,7 +100,11 @@ def _set(log: Log, action: int, what: int, variant: int) -> None:
             log.append(AccessCounted(instance="i", counts=counts))
 
 
-def _work(log: Log, action: int, what: int, variant: int, memory: str) -> None:
+def _work(log: Log, action: int, what: int, variant: int, said: list[MessageRecorded], written: list[str]) -> None:
+    if action >= _EPISODE_ACTIONS:
+        _episode(log, what, variant + 4 * (action - _EPISODE_ACTIONS), said, written)
+        return
+    memory = written[what % len(written)] if written else ""
     session, text, goal = f"s{what % 3}", f"text {what}", f"goal {variant}"
     works: list[Event] = (
         [
@@ -113,6 +123,34 @@ def _work(log: Log, action: int, what: int, variant: int, memory: str) -> None:
             ),
         ]
     )
+    log.append(works[variant])
+
+
+def _episode(log: Log, what: int, variant: int, said: list[MessageRecorded], written: list[str]) -> None:
+    """What stands for messages and for memories: summaries, reflections, and the ends of sessions."""
+    last = said[what % len(said)] if said else MessageRecorded(message="none", session="s0", role="user", content="")
+    session, text = last.session, f"text {what}"
+    messages = tuple(dict.fromkeys(one.message for one in said if one.session == session))[: 1 + what] or (
+        last.message,
+    )
+    drawn_from = tuple(dict.fromkeys(written))[: 1 + what % 2]
+    new = written[-1] if written else ""
+    learning = Learning(text=text, memory=new, outcome="remembered", drawn_from=tuple(set(drawn_from) - {new}))
+    thought = Thought(topic=text, text=text, sources=messages, drawn_from=drawn_from)
+    works: list[Event] = [
+        OverlayAdded(session=session, overlay=f"o{what}", messages=messages, summary=text, tokens=3, model="m"),
+        OverlayAdded(
+            session=session, overlay=f"p{what}", messages=messages, summary=text, tokens=3, model="m", replaces=("o1",)
+        ),
+        SummaryRewritten(session=session, summary=text, last=last.message, messages=1, tokens=3, model="m"),
+        ConversationEnded(session=session),
+        ConversationDeleted(session=session),
+        ReflectionDrafted(draft="d", day="2026-01-01", pipeline="r", model="m", lines=1, notes=1, thoughts=(thought,)),
+        ReflectionRecorded(
+            reflection="r", topic=text, day="2026-01-01", text=text, sources=messages, model="m", learnings=(learning,)
+        ),
+        ReflectionRecorded(reflection="r", topic=text, day="2026-01-02", text=text, contact="ana", sources=messages),
+    ]
     log.append(works[variant])
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from domain.digest import Reflector
 from domain.errors import RefusedError, UnavailableError
-from domain.ports import Extractor, Judge, Opinion, Statement
+from domain.ports import Extractor, Judge, Opinion, Statement, Summariser
 from domain.settings import Reaches
 from domain.transcript import Candidate, Found, KnownKey, Window
 from gateways import bootstrap, serving
@@ -22,6 +22,7 @@ from gateways.cli import main
 from gateways.models.meter import Meter
 from gateways.providing import ProviderSet
 from gateways.service.models import Models, Provided
+from gateways.summarising import ExtractiveSummariser
 from tests.cheap import CheapEmbedder
 
 __all__ = ["NoteExtractor", "Thinkers", "WordJudge"]
@@ -102,7 +103,8 @@ class Thinkers(Models):
             Provided(self.notes, "notes", reaches),
             Provided(NoteExtractor(), "local"),
         ]
-        super().__init__(readers, judges, reflectors=reflectors)
+        summarisers: list[Provided[Summariser]] = [Provided(ExtractiveSummariser(), "extractive")]
+        super().__init__(readers, judges, summarisers=summarisers, reflectors=reflectors)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,14 @@ from domain.events.conversation import (
 from domain.events.copying import CopyFollowed, Followed, MemoryCopied, Origin, OriginChanged
 from domain.events.decoding import TOPICS, decode_event, upcaster
 from domain.events.embedding import EmbeddingComputed, EmbeddingFailed
+from domain.events.erasure import (
+    Erasable,
+    ErasureLifted,
+    KeyDestroyed,
+    ProfileDeleted,
+    ProfileErased,
+    Unreadable,
+)
 from domain.events.extraction import DroppedItem, ExtractedItem, ExtractionCompleted, ExtractionFailed
 from domain.events.goal import GoalClosed, GoalProgressed, GoalSet
 from domain.events.memory import (
@@ -63,6 +71,8 @@ __all__ = [
     "DroppedItem",
     "EmbeddingComputed",
     "EmbeddingFailed",
+    "Erasable",
+    "ErasureLifted",
     "Event",
     "ExpirySet",
     "ExtractedItem",
@@ -73,6 +83,7 @@ __all__ = [
     "GoalProgressed",
     "GoalSet",
     "Judgement",
+    "KeyDestroyed",
     "Learning",
     "LogRecovered",
     "LostRange",
@@ -101,6 +112,8 @@ __all__ = [
     "PassCompleted",
     "PrincipalChanged",
     "ProfileCreated",
+    "ProfileDeleted",
+    "ProfileErased",
     "RecallServed",
     "ReflectionDrafted",
     "ReflectionRecorded",
@@ -112,6 +125,7 @@ __all__ = [
     "TaskCleared",
     "TaskSet",
     "Thought",
+    "Unreadable",
     "Usage",
     "UsageRecorded",
     "decode_event",

@@ -12,6 +12,7 @@ from domain.events import (
     conversation,
     copying,
     embedding,
+    erasure,
     extraction,
     goal,
     memory,
@@ -40,6 +41,7 @@ _MODULES = (
     upkeep,
     seal,
     principal,
+    erasure,
 )
 
 #: Every topic and its newest Struct.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import msgspec
 import nats.errors
@@ -18,8 +18,9 @@ import structlog
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
 
-from domain.errors import BuildingError, InvalidInputError, RefusedError, UmbrielError, UnavailableError
+from domain.errors import BuildingError, InvalidInputError, RefusedError, UmbrielError
 from domain.grants import Principal
+from gateways.service.feed_places import check_unchanged
 from gateways.service.service import VERBS, Service
 from umbriel.types import ErrorReply
 
@@ -32,6 +33,7 @@ _WORKERS = 64
 #: NATS carries 1 MiB a message; headers need some of it.
 _REPLY_BYTES = 1_000_000
 _CLOSE_SECONDS = 2.0
+_PING_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 
@@ -45,7 +47,6 @@ class Api:
         self.last_request = time.monotonic()
         self.active = 0
         self._feeds: set[asyncio.Task[None]] = set()
-        self._feeds_of: Counter[str] = Counter()
         for verb in VERBS:
             if verb == _FEED:
                 self._subscribe_feed()
@@ -79,7 +80,6 @@ class Api:
             task.add_done_callback(self._feeds.discard)
 
     async def _feed(self, principal: str, profile: str, message: NatsMessage) -> None:
-        self._feeds_of[principal] += 1
         try:
             reply = await self._answer(_FEED, principal, profile, message)
             await self._broker.publish(reply.body, message.reply_to, headers=dict(reply.headers or {}))
@@ -88,10 +88,10 @@ class Api:
         except nats.errors.Error as error:
             # Whoever asked asks again from the same position.
             _log.warning("feed_not_answered", principal=principal, profile=profile, reason=str(error))
-        finally:
-            self._feeds_of[principal] -= 1
-            if not self._feeds_of[principal]:
-                del self._feeds_of[principal]
+
+    async def connected(self) -> bool:
+        """Whether requests arrive here now."""
+        return await self._broker.ping(_PING_SECONDS)
 
     async def close(self) -> None:
         """Answer the feeds that wait, so that their clients ask elsewhere at once."""
@@ -106,11 +106,10 @@ class Api:
         self.active += 1
         try:
             caller = self._speaker(principal, verb, message.reply_to)
+            with self._service.feed_places.place(principal) if verb == _FEED else nullcontext():
+                reply = await self._service.call(verb, caller, profile, message.body)
             if verb == _FEED:
-                self._check_feeds(principal)
-            reply = await self._service.call(verb, caller, profile, message.body)
-            if verb == _FEED:
-                self._check_unchanged(caller)
+                check_unchanged(caller, self._principals(caller.name))
             return NatsResponse(_encode(reply))
         except BuildingError as error:
             return _answered(msgspec.structs.replace(_reply(error), done=error.done, total=error.total))
@@ -124,20 +123,6 @@ class Api:
         finally:
             self.active -= 1
             self.last_request = time.monotonic()
-
-    def _check_feeds(self, principal: str) -> None:
-        most = self._service.core.settings.feeds_per_principal
-        if self._feeds_of[principal] > most:
-            raise UnavailableError(
-                "too many feeds of this principal wait", expected=f"at most {most}", found=f"{most + 1}"
-            )
-
-    def _check_unchanged(self, caller: Principal) -> None:
-        """A feed may have waited: what it found is for the grant that asked, not for what became of it."""
-        if self._principals(caller.name) != caller:
-            raise UnavailableError(
-                "the caller's grant changed while the feed waited; ask again", expected="the same", found="another"
-            )
 
     def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
         if not reply_to.startswith(f"_INBOX_{principal}."):

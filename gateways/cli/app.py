@@ -21,10 +21,12 @@ from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.diff import diff
 from gateways.cli.doctor import doctor
+from gateways.cli.erasure import delete_profile, erase
 from gateways.cli.export import export, feed
 from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.hook import hook
 from gateways.cli.ingest import ingest
+from gateways.cli.keys import keys
 from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
 from gateways.cli.principals import principal
@@ -86,6 +88,8 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Contacts": {"contacts": contacts, "link": link, "unlink": unlink},
     "Maintain": {
         "settings": settings,
+        "erase": erase,
+        "delete-profile": delete_profile,
         "consolidate": consolidate,
         "reflect-day": reflect_day,
         "rebuild": rebuild,
@@ -106,6 +110,7 @@ for _panel, _commands in _PANELS.items():
 for _name, _group in {"note": note, "task": task, "turn": turn, "goal": goal}.items():
     app.add_typer(_group, name=_name, rich_help_panel="Work")
 app.add_typer(principal, name="principal", rich_help_panel="Maintain")
+app.add_typer(keys, name="keys", rich_help_panel="Maintain")
 app.command(
     "bench",
     rich_help_panel="Maintain",

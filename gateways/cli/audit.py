@@ -21,7 +21,7 @@ _PAGE = 500
 async def audit(
     session: Session,
     *,
-    principal: Annotated[str, typer.Option("--by", help="Only what this principal did.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Only what this principal did.")] = "",
     action: Annotated[
         str, typer.Option("--action", help="Only this: wrote, recalled, forgot, refused, grants … or an event's topic.")
     ] = "",
@@ -41,7 +41,7 @@ async def audit(
         bar.add_task("reading the log", total=None)
         while True:
             reply = await session.client.audit(
-                principal=principal,
+                principal=by,
                 action=action,
                 contact=contact,
                 memory=memory,

@@ -23,6 +23,7 @@ Matching = Annotated[
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="With --matching: all that fit, where several do.")]
+Expected = Annotated[str, typer.Option("--expected", metavar="ID", help="Only while this is its newest version.")]
 Preview = Annotated[bool, typer.Option("--preview", help="Say what would be touched, and touch nothing.")]
 
 
@@ -49,6 +50,7 @@ def _explain(reply: TouchedReply) -> None:
 @verb
 async def forget(
     session: Session,
+    *,
     id: Annotated[str, typer.Argument(metavar="[ID]", help="The id of a memory or message.")] = "",
     key: Key = "",
     matching: Matching = "",
@@ -56,10 +58,18 @@ async def forget(
     contact: Contact = "",
     with_sources: Annotated[bool, typer.Option("--with-sources", help="Also the messages it rests on.")] = False,
     preview: Preview = False,
+    expected: Expected = "",
 ) -> None:
     """Forget a memory, by id, by key or by what it says."""
     reply = await session.client.forget(
-        id, key=key, description=matching, all=all, contact=contact, with_sources=with_sources, preview=preview
+        id,
+        key=key,
+        description=matching,
+        all=all,
+        contact=contact,
+        with_sources=with_sources,
+        preview=preview,
+        expected=expected,
     )
     _show(session, reply, "Forgot", "Would forget")
 
@@ -76,6 +86,7 @@ async def correct(
     valid_from: Time = None,
     valid_to: Time = None,
     preview: Preview = False,
+    expected: Expected = "",
 ) -> None:
     """Correct what a memory says, by id, by --key or by what it says; the old words stay in its history."""
     named = bool(key or matching)
@@ -91,6 +102,7 @@ async def correct(
         valid_from=valid_from,
         valid_to=valid_to,
         preview=preview,
+        expected=expected,
     )
 
     def people() -> None:

@@ -14,6 +14,7 @@ EXIT_CODES = {
     "invalid": 2,
     "not_found": 3,
     "refused": 4,
+    "erased": 4,
     "conflict": 5,
     "unavailable": 6,
     "log_full": 6,
@@ -26,6 +27,7 @@ EXIT_CODES = {
 _FIXES = {
     "not_found": "look it up with `umbriel list` or `umbriel recall`",
     "refused": "use a principal that may do this, with its password in UMBRIEL_PASSWORD",
+    "erased": "a person may lift it: `umbriel erase --lift`",
     "conflict": "read it again, then repeat the command",
     "unavailable": "check that `umbriel serve` runs on this --data or --nats, then repeat the command",
     "building": "repeat the command in a while",

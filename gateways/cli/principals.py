@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, cast
 
 import typer
@@ -16,6 +17,7 @@ __all__ = ["principal"]
 principal = typer.Typer(help="Who may speak, and what is granted to them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The principal's name.")]
+_COLUMNS = ("name", "type", "proves by", "tokens", "state", "grants")
 Nkey = Annotated[str, typer.Option("--nkey", help="A public user nkey, U…, instead of a password.")]
 
 
@@ -57,10 +59,10 @@ async def list_principals(session: Session) -> None:
     """List the principals, the revoked ones too."""
     reply = await session.client.principal_list()
     rows = [
-        (one.name, one.type, one.credential, "revoked" if one.revoked else "active", _grants(one))
+        (one.name, one.type, one.credential, _tokens(one), "revoked" if one.revoked else "active", _grants(one))
         for one in reply.principals
     ]
-    session.show(reply, lambda: output.table("Principals", ("name", "type", "proves by", "state", "grants"), rows))
+    session.show(reply, lambda: output.table("Principals", _COLUMNS, rows))
 
 
 @verb
@@ -77,11 +79,39 @@ async def rotate(session: Session, *, name: Name, nkey: Nkey = "") -> None:
     session.show(reply, lambda: _show_secret(reply, "Rotated"))
 
 
+@verb
+async def token(
+    session: Session,
+    *,
+    name: Name,
+    label: Annotated[str, typer.Option("--label", help="What the token is for.")] = "",
+    days: Annotated[int, typer.Option("--days", min=0, max=36_500, help="Days it counts; 0: until revoked.")] = 0,
+) -> None:
+    """Make a token with which a principal speaks over HTTP, and print it, this once."""
+    expires_at = datetime.now(UTC) + timedelta(days=days) if days else None
+    reply = await session.client.principal_token(name, label=label, expires_at=expires_at)
+    # Alone on its line, for `TOKEN=$(umbriel principal token NAME)`.
+    session.show(reply, lambda: output.write_text(reply.token))
+
+
+@verb
+async def revoke_token(
+    session: Session, *, id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from the list.")]
+) -> None:
+    """Take one token away; the principal keeps its others."""
+    reply = await session.client.principal_token_revoke(id)
+    session.show(reply, lambda: output.say(f"Revoked the token {reply.info.id} of {reply.principal}."))
+
+
 def config(data: Data = None) -> None:
     """Print the authorization block for a NATS server of your own; its passwords are hashes."""
     from gateways import bootstrap
 
     typer.echo(bootstrap.authorization(data_directory(data)), nl=False)
+
+
+def _tokens(info: PrincipalInfo) -> str:
+    return " ".join(f"{one.id} ({one.label})" if one.label else one.id for one in info.tokens)
 
 
 def _grants(info: PrincipalInfo) -> str:
@@ -105,6 +135,8 @@ for _name, _command in {
     "list": list_principals,
     "revoke": revoke,
     "rotate": rotate,
+    "token": token,
+    "revoke-token": revoke_token,
     "config": config,
 }.items():
     principal.command(_name)(_command)

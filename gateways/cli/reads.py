@@ -311,9 +311,12 @@ def _short(value: object) -> str:
 
 
 @verb
-async def profiles(session: Session) -> None:
+async def profiles(
+    session: Session,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Also those that are no more.")] = False,
+) -> None:
     """List the profiles you may use."""
-    reply = await session.client.profiles()
+    reply = await session.client.profiles(deleted=deleted)
     rows = [
         (
             one.name,
@@ -327,4 +330,11 @@ async def profiles(session: Session) -> None:
         for one in reply.profiles
     ]
     columns = ("name", "created", "messages", "memories", "pending", "failed", "on disk")
-    session.show(reply, lambda: output.table("Profiles", columns, rows))
+
+    def people() -> None:
+        output.table("Profiles", columns, rows)
+        if deleted:
+            gone = [(one.name, output.when(one.at), one.by, "free" if one.lifted else "taken") for one in reply.deleted]
+            output.table("Deleted", ("name", "deleted", "by", "text"), gone)
+
+    session.show(reply, people)

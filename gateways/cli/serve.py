@@ -31,6 +31,15 @@ def serve(
     tls_ca: Annotated[
         Path | None, typer.Option("--tls-ca", help="Authorities, PEM: the chain's, or that of the server at --nats.")
     ] = None,
+    http: Annotated[
+        str,
+        typer.Option(
+            "--http",
+            metavar="HOST:PORT",
+            envvar="UMBRIEL_HTTP",
+            help="Serve the REST API too; port 0 is a free one. Another host than loopback needs TLS.",
+        ),
+    ] = "",
     thinking: Annotated[
         bool, typer.Option("--thinking/--no-thinking", help="Read conversations for memories, and judge new memories.")
     ] = True,
@@ -50,5 +59,6 @@ def serve(
             tls=tls,
             tls_ca=tls_ca,
             settings=Settings(thinking=thinking),
+            http=http,
         )
     )

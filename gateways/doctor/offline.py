@@ -15,6 +15,8 @@ from filelock import FileLock, Timeout
 from domain.settings import Settings
 from gateways.doctor import backups
 from gateways.doctor.findings import Finding, attempt, fail, ok, skipped, warn
+from gateways.jetstream.master_keys import MasterKeys
+from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import find_binary
 from gateways.models.config import load_providers
 from gateways.models.minilm import MODEL_NAME, verify_files
@@ -69,7 +71,7 @@ def _secrets(data: Path) -> Iterator[Finding]:
     if loose:
         names = ", ".join(path.name for path in loose)
         yield fail("secrets", f"others may read {names}", f"chmod -R go= {place}")
-    elif not (place / "master.key").is_file():
+    elif not (MasterKeys(Secrets(place)).given or (place / "master.key").is_file()):
         yield fail("secrets", "the master key is missing: nothing can be decrypted", "restore secrets/master.key")
     else:
         yield ok("secrets", f"{len(list(place.iterdir()))} files, for this user only")

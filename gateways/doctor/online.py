@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.direct import StreamReader
 from gateways.jetstream.keys import CHECK, CHECKED
 from gateways.jetstream.log import Log
+from gateways.jetstream.master_keys import MasterKeys
+from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM, check_streams
 from gateways.jetstream.users import SERVICE
 from projections.soundness import Standpoint, profile_name, profile_roots, view_positions
@@ -79,13 +82,17 @@ async def _keys(data: Path, connection: Connection) -> list[Finding]:
     record = await StreamReader(connection, KEYS_STREAM, KEYS_PREFIX).last_message(CHECK)
     if record is None:
         return [warn("keys", "nothing says which master key they are wrapped under", "start the service once")]
-    try:
-        unwrapped = keywrap.aes_key_unwrap((data / "secrets" / "master.key").read_bytes(), record.body())
-    except (keywrap.InvalidUnwrap, ValueError):
-        unwrapped = b""
-    if unwrapped != CHECKED:
+    known = await asyncio.to_thread(MasterKeys(Secrets(data / "secrets")).known)
+    if not any(_unwraps(key, record.body()) for key in known):
         return [fail("keys", "the master key is not theirs", "restore secrets/master.key from a backup")]
     return [ok("keys", "wrapped under this master key")]
+
+
+def _unwraps(key: bytes, wrapped: bytes) -> bool:
+    try:
+        return keywrap.aes_key_unwrap(key, wrapped) == CHECKED
+    except (keywrap.InvalidUnwrap, ValueError):
+        return False
 
 
 async def _positions(data: Path, connection: Connection) -> list[Finding]:
@@ -116,7 +123,7 @@ async def _service(data: Path, url: str) -> list[Finding]:
     async def scheduled() -> list[Finding]:
         connection = await connect(url, SERVICE, _password(data, SERVICE), name="umbriel-doctor")
         try:
-            return await schedules.look(connection, status.passes)
+            return await schedules.look(connection, status.passes, uptime=status.uptime_seconds)
         finally:
             await connection.close()
 

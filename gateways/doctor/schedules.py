@@ -13,17 +13,21 @@ from umbriel.upkeep import PassStatus
 __all__ = ["look"]
 
 _CHECK = "schedules"
+#: seconds that a service has been up when it has set its schedules
+_SETTLING = 30.0
 _RESTART = "start the service again: it sets its schedules"
 #: how much the server's clock and ours may differ
 _SLACK = timedelta(minutes=2)
 
 
-async def look(connection: Connection, passes: Sequence[PassStatus]) -> list[Finding]:
-    """Look at the schedule of each daily pass that the service says it has."""
+async def look(connection: Connection, passes: Sequence[PassStatus], *, uptime: float) -> list[Finding]:
+    """Look at the schedule of each daily pass that a service, up for so many seconds, says it has."""
     schedules, findings = Schedules(connection), list[Finding]()
     for one in passes:
         cron, found = f"{one.due.second} {one.due.minute} {one.due.hour} * * *", await schedules.get(one.name)
-        if found is None:
+        if found is None and uptime < _SETTLING:
+            findings.append(warn(_CHECK, f"{one.name} is not scheduled yet", "wait, then look again"))
+        elif found is None:
             findings.append(fail(_CHECK, f"{one.name} is not scheduled", _RESTART))
         elif found.cron != cron:
             findings.append(fail(_CHECK, f"{one.name} is scheduled at {found.cron!r} and not at {cron!r}", _RESTART))

@@ -15,6 +15,7 @@ from domain.errors import UnavailableError
 from domain.sealing import Stored
 from gateways.jetstream.connection import REQUEST_SECONDS, Connection, LostError
 from gateways.jetstream.errors import ServerError, translated
+from gateways.jetstream.streams import originator_for
 from gateways.jetstream.wire import Entry, RawMessage, entry_from
 
 __all__ = ["Page", "StreamReader", "StreamSize"]
@@ -27,6 +28,9 @@ PAGE_BYTES = 4 * 1024**2
 #: seconds a read is repeated while the log cannot answer
 RETRY_SECONDS = 10.0
 _PAUSE = 0.1
+#: how a bulk read says that one of its messages cannot be read; where there are none it says something else
+_UNREADABLE = "Message Not Found"
+_AT_ONCE = 32
 _NOT_FOUND = 404
 _NO_MESSAGE = 10037
 
@@ -40,6 +44,8 @@ class Page(msgspec.Struct, frozen=True):
     more: bool
     up_to: int = 0
     remaining: int = 0
+    #: whether the answer was cut off at a message that the server cannot read
+    cut_off: bool = False
 
 
 class _Batch(msgspec.Struct, omit_defaults=True):
@@ -159,10 +165,22 @@ class StreamReader:
             )
             page = await self._page(batch)
             found += page.entries
+            if page.cut_off:
+                return found + await self._one_by_one(subjects, found)
             if not page.more or not page.entries:
                 return found
             # The next page must see the same stream: a subject that moved on would be missed.
             start, up_to = page.entries[-1].position + 1, page.up_to
+
+    async def _one_by_one(self, subjects: Sequence[str], known: Sequence[Entry]) -> list[Entry]:
+        """Return the last events of the subjects that are not among the known: one that is damaged hides no other."""
+        have = {entry.originator_id for entry in known}
+        asked = [subject for subject in subjects if originator_for(subject, self._prefix) not in have]
+        found: list[Entry] = []
+        for start in range(0, len(asked), _AT_ONCE):
+            part = await asyncio.gather(*(self.last_of(subject) for subject in asked[start : start + _AT_ONCE]))
+            found += [entry for entry in part if entry is not None]
+        return found
 
     async def _page(self, batch: _Batch) -> Page:
         body = msgspec.json.encode(batch)
@@ -255,7 +273,7 @@ def _checked(headers: dict[str, str]) -> dict[str, str]:
 
 def _page(headers: dict[str, str], entries: list[Entry]) -> Page:
     if headers["Status"] != "204":
-        return Page(entries, more=False)
+        return Page(entries, more=False, cut_off=headers.get("Description") == _UNREADABLE)
     remaining = int(headers.get("Nats-Num-Pending", "0"))
     return Page(entries, remaining > 0, int(headers.get("Nats-UpTo-Sequence", "0")), remaining)
 

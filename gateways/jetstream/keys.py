@@ -1,33 +1,30 @@
 """The keys that bodies are encrypted under: made on first use, wrapped by the master key, and destroyed for good.
 
 A key's record and its tombstone share one subject of the keys stream. Whoever creates a key states that
-the subject is empty, so a late writer can never bring a destroyed key back.
+the subject is empty, so a late writer can never bring a destroyed key back. Where a tombstone is closed, no next
+generation follows it either: what was erased stays so until a person opens it again.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
-import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import TypeVar
 
 import msgspec
-import nats.errors
 from cryptography.hazmat.primitives import keywrap
 
-from domain.errors import DamagedError, MismatchError, NotFoundError
-from domain.ids import check_profile, keyed_id, partition_of
-from domain.sealing import SYSTEM
-from gateways.jetstream.connection import Connection, LostError
-from gateways.jetstream.direct import StreamReader
-from gateways.jetstream.errors import CONFLICTS, ServerError, translated
+from domain.errors import DamagedError, ErasedError, MismatchError, NotFoundError
+from domain.ids import keyed_id
+from gateways.jetstream.connection import Connection
+from gateways.jetstream.key_records import CLOSED, RETRY_SECONDS, KeyRecords, is_closed, is_destroyed, key_subject
 from gateways.jetstream.streams import KEYS_PREFIX, KEYS_STREAM
 from gateways.jetstream.wire import RawMessage
 
-__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing", "fingerprint"]
+__all__ = ["CHECK", "CHECKED", "SECRET", "Key", "KeyRing", "KeyState", "fingerprint"]
 
 #: what stands for the key id in the subject of a profile's secret
 SECRET = "secret"  # noqa: S105 -- a name, not a value
@@ -35,10 +32,6 @@ KEY_BYTES = 32
 #: the record that says which master key the others are wrapped under, and what it unwraps to
 CHECK = f"{KEYS_PREFIX}.check"
 CHECKED = hashlib.sha256(b"umbriel master key").digest()
-_EXPECTED = "Nats-Expected-Last-Subject-Sequence"
-_NOTHING_THERE = frozenset({10037, 10043, 10057})
-_RETRY_SECONDS = 15.0
-_PAUSE = 0.1
 _CACHED = 65_536
 
 
@@ -55,40 +48,96 @@ class Key(msgspec.Struct, frozen=True):
         return f"Key({self.key_id!r})"
 
 
-class _Ack(msgspec.Struct, frozen=True):
-    seq: int = 0
+class KeyState(msgspec.Struct, frozen=True):
+    """What the subject of a key holds: whether it is destroyed, for good, and how many records are left of it.
+
+    ``reborn``: it is another one than what was destroyed there, as the secret of a profile that begins again.
+    """
+
+    destroyed: bool
+    closed: bool
+    records: int
+    wrapped: bytes
+    reborn: bool = False
+
+    def __repr__(self) -> str:
+        return f"KeyState(destroyed={self.destroyed}, closed={self.closed}, records={self.records})"
 
 
 class KeyRing:
     """The keys of every profile. Every method raises UnavailableError when the log does not answer."""
 
-    def __init__(self, connection: Connection, master_key: bytes, *, stream: str = KEYS_STREAM) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: Connection, master_key: bytes, *, old: bytes | None = None, stream: str = KEYS_STREAM
+    ) -> None:
+        """Use a master key; with ``old`` records that are wrapped under that one are read as well."""
+        self.records = KeyRecords(connection, stream)
         self._master_key = master_key
-        self._stream = stream
-        self._reader = StreamReader(connection, stream, KEYS_PREFIX)
+        self._old = old
         self._secrets: dict[str, bytes] = {}
         self._current: dict[tuple[str, str], Key] = {}
         self._by_id: dict[tuple[str, str], Key | None] = {}
         #: called with the profile whenever a key of it is dropped: what was read with it must not be kept
         self.forgotten: list[Callable[[str], None]] = []
-        #: told of each key once it is destroyed: profile, id, and the fingerprint of what it was, if it was there
-        self.destroyed: list[Callable[[str, str, str], Awaitable[None]]] = []
+        #: told of each key once it is destroyed: profile, id, the fingerprint of what it was, if it was there, and what
+        #: its tombstone says
+        self.destroyed: list[Callable[[str, str, str, str], Awaitable[None]]] = []
 
     async def check(self) -> None:
         """Raise MismatchError when the keys stream was written under another master key."""
-        deadline = time.monotonic() + _RETRY_SECONDS
+        deadline = time.monotonic() + RETRY_SECONDS
         while True:
-            record = await self._last(CHECK)
+            record = await self.records.last(CHECK)
             if record is not None:
                 break
-            await self._publish(CHECK, keywrap.aes_key_wrap(self._master_key, CHECKED), 0, deadline)
+            await self.records.publish(CHECK, keywrap.aes_key_wrap(self._master_key, CHECKED), 0, deadline)
         try:
-            found = keywrap.aes_key_unwrap(self._master_key, record.body())
-        except (keywrap.InvalidUnwrap, ValueError) as error:
+            found = self._unwrap(record)
+        except DamagedError as error:
             raise _wrong_master() from error
         if found != CHECKED:
             raise _wrong_master()
+
+    # -- the master key -------------------------------------------------------------------------
+
+    def renew(self, master_key: bytes) -> None:
+        """Wrap under another master key from now on; what is wrapped under the present one can be read still."""
+        if master_key != self._master_key:
+            self._master_key, self._old = master_key, self._master_key
+
+    @property
+    def renewing(self) -> bool:
+        """Whether records may be wrapped under an older master key."""
+        return self._old is not None
+
+    def is_under(self, wrapped: bytes) -> bool:
+        """Whether a record is wrapped under the master key that new ones are."""
+        try:
+            keywrap.aes_key_unwrap(self._master_key, wrapped)
+        except (keywrap.InvalidUnwrap, ValueError):
+            return False
+        return True
+
+    async def rewrap(self, subject: str) -> bool:
+        """Wrap what a subject holds under the present master key; the record before is overwritten on disk.
+
+        Returns whether anything was to be done; done again after a crash, it finishes what was begun.
+        """
+        deadline, wrote = time.monotonic() + RETRY_SECONDS, False
+        while True:
+            record = await self.records.last(subject)
+            if record is None or is_destroyed(record):
+                return wrote
+            if self.is_under(record.body()):
+                # The tombstone under a secret tells that it is another one than what was destroyed.
+                return bool(await self.records.erase_before(subject, record.seq, tombstones=False)) or wrote
+            fresh = keywrap.aes_key_wrap(self._master_key, self._unwrap(record))
+            await self.records.publish(subject, fresh, record.seq, deadline)
+            wrote = True
+
+    def renewed(self) -> None:
+        """Note that nothing is wrapped under an older master key any more."""
+        self._old = None
 
     # -- using keys -----------------------------------------------------------------------------
 
@@ -97,15 +146,17 @@ class KeyRing:
         cached = self._secrets.get(profile)
         if cached is not None:
             return cached
-        subject = _subject(profile, SECRET)
-        deadline = time.monotonic() + _RETRY_SECONDS
+        subject = key_subject(profile, SECRET)
+        deadline = time.monotonic() + RETRY_SECONDS
         while True:
-            record = await self._last(subject)
-            if record is not None and not _destroyed(record):
+            record = await self.records.last(subject)
+            if record is not None and not is_destroyed(record):
                 self._secrets[profile] = found = self._unwrap(record)
                 return found
+            if record is not None and is_closed(record):
+                raise _erased("this profile was deleted")
             # A profile that was erased and begins again gets a new secret on top of the tombstone.
-            await self._publish(subject, self._fresh(), record.seq if record else 0, deadline)
+            await self.records.publish(subject, self._fresh(), record.seq if record else 0, deadline)
 
     def cached(self, profile: str, scope: str) -> Key | None:
         """Return the key of a scope when it is known already; any thread may ask."""
@@ -116,62 +167,104 @@ class KeyRing:
         return self._by_id.get((profile, key_id))
 
     async def key(self, profile: str, scope: str, *, create: bool = True) -> Key:
-        """Return the present key of a scope, acknowledged by the log; NotFoundError without ``create``."""
+        """Return the present key of a scope, acknowledged by the log; NotFoundError without ``create``.
+
+        Raises ErasedError when the scope was erased and is not open again.
+        """
         cached = self._current.get((profile, scope))
         if cached is not None:
             return cached
         secret = await self.secret(profile)
-        deadline = time.monotonic() + _RETRY_SECONDS
+        deadline = time.monotonic() + RETRY_SECONDS
         generation = 1
         while True:
             key_id = keyed_id(secret, "key", scope, str(generation))
-            subject = _subject(profile, key_id)
-            record = await self._last(subject)
+            subject = key_subject(profile, key_id)
+            record = await self.records.last(subject)
             if record is None:
                 if not create:
                     raise NotFoundError("this scope has no key", expected="a key", found="none")
-                await self._publish(subject, self._fresh(), 0, deadline)
-            elif _destroyed(record):
+                await self.records.publish(subject, self._fresh(), 0, deadline)
+            elif is_destroyed(record):
+                if is_closed(record):
+                    raise _erased("what this is about was erased")
                 generation += 1
             else:
                 return self._keep(profile, scope, Key(key_id, self._unwrap(record)))
+
+    async def states(self, profile: str) -> dict[str, KeyState]:
+        """Return every key of a profile by its id (its secret as `SECRET`): what its subject holds now."""
+        found: dict[str, KeyState] = {}
+        async with aclosing(self.records.every(profile)) as records:
+            async for entry in records:
+                key_id = entry.originator_id.partition(".")[2]
+                known = found.get(key_id)
+                reborn = bool(entry.body) and known is not None and (known.destroyed or known.reborn)
+                count = known.records + 1 if known else 1
+                found[key_id] = KeyState(not entry.body, entry.topic == CLOSED, count, entry.body, reborn)
+        return found
+
+    def unwrapped(self, key_id: str, state: KeyState) -> Key:
+        """Return the key that a state holds wrapped; DamagedError when it is under another master key."""
+        return Key(key_id, self._unwrapped(state.wrapped, key_id))
+
+    async def generations(self, profile: str, scope: str) -> list[str]:
+        """Return the ids of every key that a scope has or had, the first one also where there was none."""
+        secret, found = await self.secret(profile), list[str]()
+        while True:
+            key_id = keyed_id(secret, "key", scope, str(len(found) + 1))
+            if found and await self.records.last(key_subject(profile, key_id)) is None:
+                return found
+            found.append(key_id)
 
     async def by_id(self, profile: str, key_id: str) -> Key | None:
         """Return a key by its id, or None when it was destroyed; DamagedError when there is no trace of it."""
         if (profile, key_id) in self._by_id:
             return self._by_id[profile, key_id]
-        record = await self._last(_subject(profile, key_id))
+        record = await self.records.last(key_subject(profile, key_id))
         if record is None:
             raise DamagedError("a key is missing", expected=f"the key {key_id} or its destruction", found="neither")
-        key = None if _destroyed(record) else Key(key_id, self._unwrap(record))
+        key = None if is_destroyed(record) else Key(key_id, self._unwrap(record))
         _bounded(self._by_id)[profile, key_id] = key
         return key
 
     # -- destroying keys ------------------------------------------------------------------------
 
-    async def destroy(self, profile: str, key_id: str) -> None:
+    async def destroy(self, profile: str, key_id: str, *, closed: bool = False) -> None:
         """Destroy a key (or with `SECRET` the secret): its bytes are overwritten on disk, its tombstone stays.
 
-        Doing it again finishes what was interrupted, and destroys a key that a restored backup brought back.
+        Its scope goes on under a key of the next generation, unless the tombstone is ``closed``. Doing it again
+        finishes what was interrupted, and destroys a key that a restored backup brought back.
         """
-        subject, was = _subject(profile, key_id), ""
-        deadline = time.monotonic() + _RETRY_SECONDS
+        subject, was = key_subject(profile, key_id), ""
+        deadline = time.monotonic() + RETRY_SECONDS
         while True:
-            record = await self._last(subject)
-            if record is not None and _destroyed(record):
+            record = await self.records.last(subject)
+            if record is not None and is_destroyed(record) and (is_closed(record) or not closed):
                 break
-            was = fingerprint(record.body()) if record else ""
-            await self._publish(subject, b"", record.seq if record else 0, deadline)
+            was = self._fingerprint(record) if record else ""
+            await self.records.publish(subject, b"", record.seq if record else 0, deadline, CLOSED if closed else "")
         self.forget(profile, key_id)
-        await self._erase_before(subject, record.seq)
+        await self.records.erase_before(subject, record.seq)
         self.forget(profile, key_id)
         for told in self.destroyed:
-            await told(profile, key_id, was)
+            await told(profile, key_id, was, CLOSED if closed else "")
 
     async def fingerprint_of(self, profile: str, key_id: str) -> str | None:
         """Return the fingerprint of a key's record, None where there is none or it is destroyed."""
-        record = await self._last(_subject(profile, key_id))
-        return None if record is None or _destroyed(record) else fingerprint(record.body())
+        record = await self.records.last(key_subject(profile, key_id))
+        return None if record is None or is_destroyed(record) else self._fingerprint(record)
+
+    def _fingerprint(self, record: RawMessage) -> str:
+        # Of the key itself, for what it is wrapped in changes with the master key.
+        return "" if is_destroyed(record) else fingerprint(self._unwrap(record))
+
+    async def open(self, profile: str, key_id: str) -> None:
+        """Let the scope of a destroyed key go on under a key of the next generation."""
+        subject = key_subject(profile, key_id)
+        deadline = time.monotonic() + RETRY_SECONDS
+        while (record := await self.records.last(subject)) is not None and is_closed(record):
+            await self.records.publish(subject, b"", record.seq, deadline)
 
     def forget(self, profile: str, key_id: str) -> None:
         """Drop a key from memory; what another instance destroyed must not be used on."""
@@ -184,68 +277,22 @@ class KeyRing:
         for listener in self.forgotten:
             listener(profile)
 
-    async def _erase_before(self, subject: str, tombstone: int) -> None:
-        start = 1
-        while True:
-            get = msgspec.json.encode({"seq": start, "next_by_subj": subject})
-            found = await self._reader.raw(get)
-            if found is None or found.seq >= tombstone:
-                return
-            await self._erase(found.seq)
-            start = found.seq + 1
-
-    async def _erase(self, sequence: int) -> None:
-        subject = f"$JS.API.STREAM.MSG.DELETE.{self._stream}"
-        # Without no_erase the server overwrites the message's bytes.
-        request = msgspec.json.encode({"seq": sequence, "no_erase": False})
-        deadline = time.monotonic() + _RETRY_SECONDS
-        with translated("destroying a key"):
-            while True:
-                try:
-                    await self._connection.connected(deadline)
-                    await self._connection.call(subject, request, _Ack)
-                except ServerError as error:
-                    if error.err_code in _NOTHING_THERE:
-                        return
-                    raise
-                except LostError:
-                    continue
-                except nats.errors.NoRespondersError:
-                    if time.monotonic() > deadline:
-                        raise
-                    await asyncio.sleep(_PAUSE)
-                else:
-                    return
-
     # -- records --------------------------------------------------------------------------------
-
-    async def _last(self, subject: str) -> RawMessage | None:
-        return await self._reader.raw(msgspec.json.encode({"last_by_subj": subject}))
-
-    async def _publish(self, subject: str, body: bytes, expected: int, deadline: float) -> None:
-        """Try to write a record; the caller reads what the subject holds afterwards, whoever wrote it."""
-        with translated("writing a key"):
-            try:
-                await self._connection.connected(deadline)
-                await self._connection.call(subject, body, _Ack, {_EXPECTED: str(expected)})
-            except ServerError as error:
-                if error.err_code not in CONFLICTS:
-                    raise
-            except (nats.errors.NoRespondersError, nats.errors.TimeoutError, LostError) as error:
-                if time.monotonic() > deadline:
-                    raise TimeoutError("no acknowledgement of a key") from error
-                await asyncio.sleep(_PAUSE * random.uniform(0.5, 1.0))  # noqa: S311 -- spreads retries
 
     def _fresh(self) -> bytes:
         return keywrap.aes_key_wrap(self._master_key, os.urandom(KEY_BYTES))
 
     def _unwrap(self, record: RawMessage) -> bytes:
-        try:
-            return keywrap.aes_key_unwrap(self._master_key, record.body())
-        except (keywrap.InvalidUnwrap, ValueError) as error:
-            raise DamagedError(
-                "a key cannot be unwrapped", expected="a record under this master key", found=record.subject
-            ) from error
+        return self._unwrapped(record.body(), record.subject)
+
+    def _unwrapped(self, wrapped: bytes, where: str) -> bytes:
+        for master in (self._master_key, self._old):
+            try:
+                if master is not None:
+                    return keywrap.aes_key_unwrap(master, wrapped)
+            except (keywrap.InvalidUnwrap, ValueError):
+                continue
+        raise DamagedError("a key cannot be unwrapped", expected="a record under this master key", found=where)
 
     def _keep(self, profile: str, scope: str, key: Key) -> Key:
         _bounded(self._current)[profile, scope] = key
@@ -253,9 +300,9 @@ class KeyRing:
         return key
 
 
-def fingerprint(wrapped: bytes) -> str:
-    """Return what tells one wrapped key from another, and nothing about either."""
-    return hashlib.sha256(wrapped).hexdigest()[:32]
+def fingerprint(material: bytes) -> str:
+    """Return what tells one key from another, and nothing about either."""
+    return hashlib.sha256(b"umbriel key fingerprint " + material).hexdigest()[:32]
 
 
 def _bounded(cache: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
@@ -264,14 +311,8 @@ def _bounded(cache: dict[tuple[str, str], T]) -> dict[tuple[str, str], T]:
     return cache
 
 
-def _destroyed(record: RawMessage) -> bool:
-    return not record.data
-
-
-def _subject(profile: str, key_id: str) -> str:
-    if profile != SYSTEM:
-        check_profile(profile)
-    return f"{KEYS_PREFIX}.{partition_of(profile):02d}.{profile}.{key_id}"
+def _erased(message: str) -> ErasedError:
+    return ErasedError(message, expected="what was not erased; a person may lift that", found="its tombstone")
 
 
 def _wrong_master() -> MismatchError:

@@ -129,6 +129,21 @@ class Log:
                 break
         return entries
 
+    async def category(self, category: str, profile: str | None = None) -> list[Entry]:
+        """Return every event whose aggregate is of a category, of one profile or of all, in stream order."""
+        subject = f"{self._prefix}.*.{profile or '*'}.{category}.*"
+        entries: list[Entry] = []
+        while True:
+            start = entries[-1].position + 1 if entries else 1
+            page = await self._reader.after(subject, start, BATCH_LIMIT)
+            entries += page.entries
+            if page.more and page.entries:
+                continue
+            found = await self._reader.next_of(subject, entries[-1].position + 1 if entries else 1)
+            if found is None:
+                return entries
+            entries.append(found)
+
     async def next(self, after: int, profile: str) -> Entry | None:
         """Return a profile's first event after a position as the leader has it, or None."""
         return await self._reader.next_of(filter_for(profile, self._prefix), after + 1)

@@ -9,8 +9,9 @@ from typing import Any, cast
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Cipher, Compressor, Mapper, StoredEvent, Transcoder
 
-from domain.envelope import Envelope
-from domain.errors import InvalidInputError, MismatchError, NotFoundError
+from domain.envelope import Actor, Envelope
+from domain.errors import InvalidInputError, MismatchError
+from domain.events import Unreadable
 from gateways.jetstream import codec
 from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.keys import Key, KeyRing
@@ -65,7 +66,7 @@ class EnvelopeMapper(Mapper[Any]):
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[Any]:
-        """Return the envelope; NotFoundError when its key was destroyed, DamagedError when it was changed."""
+        """Return the envelope, of an `Unreadable` where its key was destroyed; DamagedError when it was changed."""
         if not isinstance(stored_event, SealedEvent):
             return super().to_domain_event(stored_event)
         entry = Entry(
@@ -79,7 +80,8 @@ class EnvelopeMapper(Mapper[Any]):
             key_id=stored_event.key_id,
             body=stored_event.state,
         )
-        envelope = codec.open(entry, self._key_of(entry) if entry.key_id else None)
+        key = self._key_of(entry) if entry.key_id else None
+        envelope = _unreadable(entry) if entry.key_id and key is None else codec.open(entry, key)
         return cast("DomainEventProtocol[Any]", envelope)
 
     def _key(self, profile: str, scope: str) -> Key:
@@ -87,15 +89,25 @@ class EnvelopeMapper(Mapper[Any]):
         # Most events are under a key that was used before: no hop to the loop for them.
         return keys.cached(profile, scope) or bridge.run(keys.key(profile, scope))
 
-    def _key_of(self, entry: Entry) -> Key:
+    def _key_of(self, entry: Entry) -> Key | None:
         keys, bridge = self._ring()
         profile = entry.originator_id.split(".", 1)[0]
-        key = keys.cached_id(profile, entry.key_id) or bridge.run(keys.by_id(profile, entry.key_id))
-        if key is None:
-            raise NotFoundError("the key of an event was destroyed", expected="its key", found=entry.key_id)
-        return key
+        return keys.cached_id(profile, entry.key_id) or bridge.run(keys.by_id(profile, entry.key_id))
 
     def _ring(self) -> tuple[KeyRing, Bridge]:
         if self._keys is None or self._bridge is None:
             raise MismatchError("envelopes need keys", expected="UMBRIEL_MASTER_KEY or a shared key ring", found="none")
         return self._keys, self._bridge
+
+
+def _unreadable(entry: Entry) -> Envelope:
+    return Envelope(
+        originator_id=entry.originator_id,
+        originator_version=entry.version,
+        event_id=entry.event_id,
+        recorded_at=entry.recorded_at,
+        actor=Actor("", "service"),
+        data=Unreadable(),
+        key_id=entry.key_id,
+        position=entry.position,
+    )

@@ -14,6 +14,7 @@ import msgspec
 from domain.errors import DamagedError, InvalidInputError, NotFoundError
 from domain.grants import Principal
 from gateways.jetstream.secret_files import Secrets
+from gateways.jetstream.tokens import Tokens
 from gateways.jetstream.users import EMBEDDED, check_principals
 
 __all__ = ["Principals", "Stored", "check_nkey", "hash_of"]
@@ -44,6 +45,8 @@ class Principals:
 
     def __init__(self, files: Secrets) -> None:
         self._files = files
+        #: what they speak over HTTP with
+        self.tokens = Tokens(files)
         raw = files.read(_FILE)
         try:
             found = msgspec.json.decode(raw, type=_File).principals if raw else []
@@ -69,6 +72,12 @@ class Principals:
         others = [one.principal for one in self.all() if one.principal not in EMBEDDED]
         return [*EMBEDDED, *(one for one in others if not one.revoked)]
 
+    def granted(self, contact: str) -> tuple[str, ...]:
+        """Return the principals whose grants name a contact, by name."""
+        return tuple(
+            one.principal.name for one in self.all() if any(contact in grant.contacts for grant in one.principal.grants)
+        )
+
     def hashes(self) -> Mapping[str, str]:
         """Return the bcrypt hashes by name."""
         return {name: one.hash for name, one in self._stored.items() if one.hash}
@@ -88,14 +97,19 @@ class Principals:
         return self._renew(principal, nkey)
 
     def rotate(self, name: str, *, nkey: str = "") -> tuple[Stored, str]:
-        """Replace what proves a principal; returns it with its new password (empty with an nkey)."""
-        stored = self._speaking(name)
+        """Replace what proves a principal; returns it with its new password (empty with an nkey).
+
+        Its tokens go with the old one: who rotates because something leaked does not know what else did.
+        """
+        stored = self.speaking(name)
         if stored.principal in EMBEDDED:
             if nkey:
                 raise InvalidInputError("this principal has a password file", expected="no nkey", found=nkey)
+            self.tokens.drop(name)
             return stored, self._files.renew_password(name)
         if stored.nkey and not nkey:
             raise InvalidInputError("this principal signs with an nkey", expected="its new nkey", found="none")
+        self.tokens.drop(name)
         return self._renew(stored.principal, nkey)
 
     def revoke(self, name: str) -> Stored:
@@ -109,6 +123,7 @@ class Principals:
             )
         gone = Stored(msgspec.structs.replace(stored.principal, revoked=True))
         self._put(gone)
+        self.tokens.drop(name)
         return gone
 
     def _renew(self, principal: Principal, nkey: str) -> tuple[Stored, str]:
@@ -131,7 +146,8 @@ class Principals:
             raise NotFoundError("no such principal", expected="a name from the list of principals", found=name[:80])
         return stored
 
-    def _speaking(self, name: str) -> Stored:
+    def speaking(self, name: str) -> Stored:
+        """Return a principal that may speak, or raise NotFoundError or InvalidInputError."""
         stored = self._known(name)
         if stored.principal.revoked:
             raise InvalidInputError("the principal is revoked", expected="one that may speak", found=name)

@@ -17,10 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from domain.errors import DamagedError
 from gateways.jetstream.secret_files import Secrets
 
-__all__ = ["KEY_BYTES", "SealKey", "check_signature", "known_keys", "trusted_keys"]
+__all__ = ["KEY_BYTES", "TRUSTED", "SealKey", "check_signature", "known_keys", "trusted_keys"]
 
 KEY_BYTES = 32
-_FILE, _TRUSTED = "seal.key", "seal.trusted"
+#: the file of public keys whose seals are believed beside the own one's
+TRUSTED = "seal.trusted"
+_FILE = "seal.key"
 
 
 class SealKey:
@@ -67,7 +69,7 @@ def known_keys(directory: Path) -> frozenset[str]:
 
 def trusted_keys(files: Secrets) -> frozenset[str]:
     """Return the public keys (hexadecimal) whose seals are believed here, the own one among them."""
-    listed = (files.read(_TRUSTED) or b"").decode("ascii", "replace").split()
+    listed = (files.read(TRUSTED) or b"").decode("ascii", "replace").split()
     return frozenset({SealKey.of(files).public, *(one.lower() for one in listed), *_named()})
 
 

@@ -41,6 +41,14 @@ class Secrets:
         """Replace a file as a whole, durably: it holds the old or the new bytes at any time."""
         partial = self._partial(self._directory / name, content)
         partial.replace(self._directory / name)
+        self._sync()
+
+    def remove(self, name: str) -> None:
+        """Remove a file, durably; one that is not there is removed."""
+        (self._directory / name).unlink(missing_ok=True)
+        self._sync()
+
+    def _sync(self) -> None:
         directory = os.open(self._directory, os.O_RDONLY)
         try:
             os.fsync(directory)

@@ -12,6 +12,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
 import msgspec
@@ -99,6 +100,19 @@ class TurnStore:
         for subject in gone:
             await self._write(subject, (b"", ""), _PURGE)
         return len(gone)
+
+    async def drop_all(self, profile: str) -> int:
+        """Forget every turn of a profile; returns how many there were."""
+        entries = await self._entries(f"{TURNS_PREFIX}.{partition_of(profile):02d}.{profile}.>")
+        for entry in entries:
+            if entry.body:
+                await self._write(_subject_of(profile, entry), (b"", ""), _PURGE)
+        return sum(bool(entry.body) for entry in entries)
+
+    async def left_under(self, profile: str, keys: AbstractSet[str]) -> list[Entry]:
+        """Return the turns that are kept under one of these keys."""
+        entries = await self._entries(f"{TURNS_PREFIX}.{partition_of(profile):02d}.{profile}.>")
+        return [entry for entry in entries if entry.key_id in keys]
 
     async def forget(self, kept: Sequence[KeptTurn]) -> None:
         """Forget turns as they were found; one that was touched since stays."""

@@ -53,6 +53,11 @@ class Analyses:
         self._keep(asked, found)
         return found
 
+    def forget(self, profile: str) -> None:
+        """Forget what was asked in a profile."""
+        for asked in [one for one in self._kept if one[0] == profile]:
+            del self._kept[asked]
+
     def _remembered(self, asked: _Asked) -> Analysis | None:
         until, found = self._kept.get(asked, (0.0, None))
         if found is None or until <= self._clock():

@@ -23,6 +23,7 @@ from gateways.jetstream.connection import Connection
 from gateways.jetstream.destroyed import FILE as DESTROYED
 from gateways.jetstream.destroyed import DestroyedKey, add_destroyed, destroyed_in, shown
 from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.seal_keys import TRUSTED, trusted_keys
 from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.snapshots import Snapshot, take
 from gateways.jetstream.streams import KEYS_STREAM, SCHEDULES_STREAM, TURNS_STREAM
@@ -195,6 +196,8 @@ class Backups:
         found = {name: path.read_bytes() for name, path in files.items() if path.is_file()}
         found[PRINCIPALS] = self._secrets.read(PRINCIPALS) or b""
         found[DESTROYED] = shown(destroyed)
+        # Whoever restores it has a key of its own, and goes on behind seals of this one.
+        found[TRUSTED] = "\n".join(sorted(trusted_keys(self._secrets))).encode()
         if job.master_key:
             found[MASTER_KEY] = self._secrets.master_key()
         for name, content in found.items():
@@ -274,10 +277,10 @@ class Backups:
         finally:
             await asyncio.to_thread(lock.release)
 
-    async def _note_destroyed(self, profile: str, key_id: str, record: str) -> None:
+    async def _note_destroyed(self, profile: str, key_id: str, record: str, says: str) -> None:
         """Keep beside the backups that a key must not come back, before anybody is told that it is destroyed."""
         if self.directory is not None and await asyncio.to_thread(self.directory.is_dir):
-            await asyncio.to_thread(add_destroyed, self.directory, [DestroyedKey(profile, key_id, record)])
+            await asyncio.to_thread(add_destroyed, self.directory, [DestroyedKey(profile, key_id, record, says)])
 
     async def status(self) -> BackupsStatus | None:
         """Return what is done about backups, None where nothing is."""

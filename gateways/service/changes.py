@@ -14,7 +14,7 @@ from domain.memory import Memory
 from domain.text import fold_content
 from gateways.service.aggregates import change, load
 from gateways.service.context import Caller, Core
-from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
+from gateways.service.finding import aggregate_of, check_memory, check_newest, find_by_id, find_by_key
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import note_settled, rejected_among
 from gateways.service.validate import check_change, check_correct, check_expire
@@ -131,6 +131,7 @@ async def _change(
 
     def decide(memory: Memory) -> list[str]:
         check_memory(caller.reach, memory, memory_id)
+        check_newest(memory, request.expected, request.request_id)
         command(memory, memory_id, caller.context(), request.request_id)
         about = (getattr(event.data, "memory", "") for event in memory.pending_events)
         return list(dict.fromkeys(one for one in about if one))

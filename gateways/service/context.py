@@ -40,7 +40,7 @@ from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.types import Visibility
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 
-__all__ = ["Caller", "Core", "Daily", "Missing", "Thinks", "counts_of"]
+__all__ = ["Caller", "Core", "Daily", "Erases", "Missing", "Thinks", "counts_of"]
 
 T = TypeVar("T")
 
@@ -118,6 +118,17 @@ class Daily(Protocol):
         """Return when each pass came due last, by its name."""
 
 
+class Erases(Protocol):
+    """What finishes erasures."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being erased."""
+
+    async def settle(self, profile: str, position: int, seconds: float) -> bool:
+        """Wait until what was erased up to a position is gone from here; returns whether it is in time."""
+
+
 class Core:
     """The parts that use cases share. All of it lives on one event loop; commands run in ``threads``."""
 
@@ -168,6 +179,9 @@ class Core:
         self.backups: Backups | None = None
         #: decays and merges in a profile when somebody asks for it
         self.consolidate: Callable[[str, ConsolidateRequest], Awaitable[ConsolidateReply]] | None = None
+        self.erasures: Erases | None = None
+        #: which principals' grants name a contact
+        self.granted: Callable[[str], tuple[str, ...]] = lambda _: ()
         #: thinks about a day of a profile when somebody asks for it
         self.reflect_day: Callable[[str, ReflectDayRequest], Awaitable[ReflectDayReply]] | None = None
         #: looks at the whole log when somebody asks for it

@@ -1,7 +1,7 @@
 """Copies of memories in other profiles: the verb that makes one, and telling it what became of its original.
 
 A copy and the note of it at the original are one append: no copy is made of what is being forgotten at that moment.
-When a profile can be deleted, that forgets its memories, and copies of them follow as after any forget.
+What is erased here is erased there: a copy has a key of its own.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.addresses import address_of
-from domain.copying import check_original, copied, follow_original, followed, receive_copy
+from domain.copying import check_original, copied, follow_original, followed, receive_copy, still_saying
 from domain.envelope import Actor
-from domain.errors import InvalidInputError, NotFoundError
+from domain.errors import ErasedError, InvalidInputError, NotFoundError
 from domain.events import CopyFollowed, MemoryRemembered, Origin
 from domain.ids import check_profile, split_memory_id
 from domain.kernel import Context
 from domain.kinds import CONFIDENCE
 from domain.memory import Memory, Remembered, Version
+from domain.resting import forget_versions
 from domain.text import check_name
 from gateways.service.aggregates import Loaded, change_many, ensure_profile, load
 from gateways.service.context import Caller, Core
@@ -26,6 +27,7 @@ from gateways.service.finding import aggregate_of, find_by_id
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import rejected_among, said_elsewhere
 from gateways.service.show import show_version
+from gateways.service.tombstones import blocked, erase_one
 from projections.ledger import MemoryRecord, Untold
 from umbriel.copies import CopyRequest
 from umbriel.types import RememberReply
@@ -51,6 +53,8 @@ async def copy(core: Core, caller: Caller, profile: str, request: CopyRequest) -
     original = await _original(core, caller, profile, one)
     there.check_write(original.scope)
     await ensure_profile(core, caller, target)
+    if original.scope and await blocked(core, target, contacts=[original.scope]):
+        raise ErasedError("this contact was erased there", expected="one that is not", found="its tombstone")
     context = caller.context()
     source = await core.events.subject_id(profile, Memory.CATEGORY, original.address)
     draft = _draft(core, profile, await load(core, Memory, source), original, request, context)
@@ -150,7 +154,11 @@ async def _tell(core: Core, profile: OpenProfile, one: Untold, there: str) -> in
     actor = Actor(one.actor, one.actor_type)  # type: ignore[arg-type]
     context = Context(actor=actor, now=datetime.now(UTC), cause=one.memory)
 
-    told = CopyFollowed(memory=one.memory, profile=one.profile, copy=one.copy, how=one.how, event=one.event)
+    erased, how = one.how == "erased", "forgotten" if one.how == "erased" else one.how
+    told = CopyFollowed(memory=one.memory, profile=one.profile, copy=one.copy, how=how, event=one.event)
+    if erased and await _follows(core, there, one.copy):
+        # Before it is told: done twice it is done once, and told first it might never be done.
+        await erase_one(core, one.profile, "memory", one.copy, actor)
 
     def decide(loaded: Loaded) -> None:
         memory = loaded.get(Memory, there)
@@ -158,7 +166,16 @@ async def _tell(core: Core, profile: OpenProfile, one: Untold, there: str) -> in
         if not followed(original, told, context):
             return
         if any(version.written.memory == one.copy for version in memory.versions):
-            follow_original(memory, one.copy, one.how, context)
+            if not erased or memory.find(one.copy).affirmed:
+                follow_original(memory, one.copy, how, context)
+            else:
+                forget_versions(memory, still_saying(memory, one.copy), context)
 
     _, position = await change_many(core, decide)
     return position
+
+
+async def _follows(core: Core, subject: str, copy: str) -> bool:
+    """Whether a copy is there and nobody states it there as well."""
+    memory = await load(core, Memory, subject)
+    return any(one.written.memory == copy and not one.affirmed for one in memory.versions)

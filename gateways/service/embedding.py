@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.envelope import Actor, Envelope
-from domain.errors import ConflictError, UmbrielError
+from domain.errors import ConflictError, ErasedError, UmbrielError
 from domain.events import EmbeddingComputed, EmbeddingFailed, Event
 from domain.ids import originator_id
 from domain.ports import Embedded, Embedder
@@ -91,14 +91,14 @@ class EmbeddingWorker(ProfileWorker):
         envelopes = [self._envelope(profile, one, result) for one, result in zip(pending, results, strict=True)]
         try:
             await self._events.append(envelopes, expected=0)
-        except ConflictError:
+        except (ConflictError, ErasedError):
             for envelope in envelopes:
                 await self._append_one(envelope)
 
     async def _append_one(self, envelope: Envelope) -> None:
         try:
             await self._events.append([envelope], expected=0)
-        except ConflictError:
+        except (ConflictError, ErasedError):
             return
 
     async def retry(self, profile: OpenProfile) -> Retried:
@@ -123,7 +123,7 @@ class EmbeddingWorker(ProfileWorker):
             version, expected = (head.version + 1, head.position) if head else (1, 0)
             again = msgspec.structs.replace(envelope, originator_version=version)
             # When another instance was first, its result is as good as this one.
-            with suppress(ConflictError):
+            with suppress(ConflictError, ErasedError):
                 await self._events.append([again], expected=expected)
             computed += isinstance(envelope.data, EmbeddingComputed)
         return computed

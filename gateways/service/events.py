@@ -11,6 +11,7 @@ from domain.envelope import Envelope, profile_of
 from domain.errors import DamagedError
 from domain.events import LostRange
 from domain.ids import keyed_id, originator_id
+from domain.kinds import CLEAR
 from domain.sealing import is_lost
 from gateways.jetstream.codec import open as open_entry
 from gateways.jetstream.codec import seal
@@ -20,7 +21,10 @@ from gateways.jetstream.log import Append, Entry, Log
 #: the profile part of what belongs to no profile
 _NOBODY = "_"
 
-__all__ = ["EventReader", "Passed"]
+#: the category of the aggregates that erasures are
+ERASURES = "erasure"
+
+__all__ = ["ERASURES", "EventReader", "Passed"]
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -76,7 +80,9 @@ class EventReader:
             return None
 
     async def encode(self, envelope: Envelope, *, expected: int | None) -> Append:
-        """Return what to append for an envelope, encrypted under the key of its scope."""
+        """Return what to append for an envelope, encrypted under the key of its scope unless that is `CLEAR`."""
+        if envelope.key_scope == CLEAR:
+            return seal(envelope, None, expected=expected)
         key = await self.keys.key(profile_of(envelope.originator_id), envelope.key_scope)
         return seal(envelope, key, expected=expected)
 
@@ -84,6 +90,12 @@ class EventReader:
         """Return up to ``limit`` events of a profile after a position."""
         entries = await self.log.read(after, limit, profile)
         return await self.decode(entries, entries[-1].position if entries else after)
+
+    async def erasures(self, profile: str | None = None) -> list[Envelope]:
+        """Return what the log says was erased, of one profile or of all, as far as it can be read still."""
+        entries = await self.log.category(ERASURES, profile)
+        parts = [await self.decode([entry], entry.position) for entry in entries]
+        return [envelope for part in parts for envelope in part.envelopes]
 
     async def event_id_at(self, position: int, profile: str) -> str:
         """Return the id of the profile's event at a position, or empty."""

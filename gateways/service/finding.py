@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from domain.errors import InvalidInputError, NotFoundError
+from domain.errors import ConflictError, InvalidInputError, NotFoundError
 from domain.grants import Reach
 from domain.ids import split_memory_id
 from domain.memory import Memory
@@ -12,7 +12,7 @@ from domain.text import fold_key
 from gateways.service.context import Core
 from gateways.service.profiles import OpenProfile
 
-__all__ = ["aggregate_of", "check_memory", "find_by_id", "find_by_key"]
+__all__ = ["aggregate_of", "check_memory", "check_newest", "find_by_id", "find_by_key"]
 
 
 async def find_by_key(core: Core, profile: OpenProfile, key: str, contact: str, *, ended: bool = False) -> str:
@@ -60,3 +60,10 @@ def check_memory(reach: Reach, memory: Memory, memory_id: str) -> None:
     if not reach.sees(scope):
         raise NotFoundError("no such memory", expected="the id of a memory", found=memory_id)
     reach.check_write(scope)
+
+
+def check_newest(memory: Memory, expected: str, request_id: str) -> None:
+    """Raise ConflictError when the newest version is not the expected one; a repeated request has done its work."""
+    newest = memory.versions[-1].written.memory
+    if expected and expected != newest and not memory.did(request_id):
+        raise ConflictError("the memory has another newest version", expected=expected, found=newest)

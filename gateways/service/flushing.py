@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from domain.envelope import Actor, Envelope
-from domain.errors import ConflictError, UmbrielError
+from domain.errors import ConflictError, ErasedError, UmbrielError
 from domain.events import Event
 from domain.ids import keyed_id, originator_id
 from domain.kinds import profile_scope
@@ -87,7 +87,7 @@ class Flusher(ABC):
     async def _written(self, one: _Unwritten) -> bool:
         try:
             await self._append(one)
-        except ConflictError:
+        except (ConflictError, ErasedError):
             return True
         except UmbrielError as error:
             _log.warning("counts_kept", topic=one.data.TOPIC, profile=one.profile, reason=str(error))

@@ -80,15 +80,24 @@ def check_contacts(needs: Needs, here: Reach, request: msgspec.Struct) -> None:
 
 
 class Refusals:
-    """Counts what was refused, and logs who wanted what where; never what was in it."""
+    """Counts what was refused, and logs who wanted what where; never what was in it.
+
+    Input that can never be accepted is counted apart: it is a mistake of a caller who may ask.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
+        self.invalid: Counter[tuple[str, str]] = Counter()
 
     def note(self, principal: str, verb: str, profile: str, reason: str) -> None:
         """Record one refusal."""
         self.counts[principal, verb] += 1
         _log.warning("request_refused", principal=principal, verb=verb, profile=profile, reason=reason)
+
+    def note_invalid(self, principal: str, verb: str, reason: str) -> None:
+        """Record one request that could not be accepted as it was."""
+        self.invalid[principal, verb] += 1
+        _log.info("input_refused", principal=principal, verb=verb, reason=reason)
 
     @property
     def total(self) -> int:

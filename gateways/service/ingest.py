@@ -18,7 +18,7 @@ import msgspec
 
 from domain.conversation import Conversation
 from domain.envelope import Envelope
-from domain.errors import ConflictError
+from domain.errors import ConflictError, ErasedError
 from domain.events import MessageForgotten, MessageRecorded
 from domain.ids import base_message_id, keyed_id, numbered, originator_id
 from domain.ingest import Incoming, Resolution, Seen, derive_session, resolve
@@ -26,6 +26,7 @@ from domain.kinds import conversation_scope
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
 from gateways.service.sessions import check_session
+from gateways.service.tombstones import blocked
 from gateways.service.turns import end_turns
 from gateways.service.validate import check_ingest
 from umbriel.types import IngestReply, IngestRequest, Message, MessageOutcome
@@ -53,6 +54,8 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
     )
     await check_session(core, caller.reach, profile, session, request.contact)
     await ensure_profile(core, caller, profile)
+    if await _erased(core, profile, session, request.contact):
+        return await _blocked(core, session, request)
     attached = 0
     if request.contact:
         attached = await _attach_contact(core, caller, profile, session, request)
@@ -69,6 +72,25 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
         outcomes=[MessageOutcome(id=o.id, outcome=o.outcome, position=show(o.position)) for o in outcomes],
         position=show(position),
     )
+
+
+async def _erased(core: Core, profile: str, session: str, contact: str) -> bool:
+    """Whether nothing more is recorded here: the session or whom it is with was erased."""
+    if await blocked(core, profile, contacts=[contact] if contact else [], session=session):
+        return True
+    try:
+        await core.events.keys.key(profile, conversation_scope(session))
+    except ErasedError:
+        return True
+    return False
+
+
+async def _blocked(core: Core, session: str, request: IngestRequest) -> IngestReply:
+    position = core.positions.show(await core.events.log.last_position())
+    bases = [base_message_id(session, one.role, one.content) for one in request.messages]
+    named = [numbered(base, number) for base, number in zip(bases, _ordinals(request.messages, bases), strict=True)]
+    outcomes = [MessageOutcome(id=one, outcome="blocked", position=position) for one in named]
+    return IngestReply(session=session, outcomes=outcomes, position=position)
 
 
 class _Outcome(msgspec.Struct, frozen=True):

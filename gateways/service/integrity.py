@@ -17,7 +17,7 @@ from domain.merkle import MerkleRoot
 from domain.sealing import Checker, is_lost, leaf_at, seal_hash, seal_problem, touches
 from gateways.jetstream.codec import open as open_entry
 from gateways.jetstream.log import Log
-from gateways.jetstream.seal_keys import check_signature
+from gateways.jetstream.seal_keys import TRUSTED, check_signature
 from gateways.jetstream.streams import StreamState
 from gateways.service.sealing import seal_in
 from gateways.service.witness import Witness
@@ -157,7 +157,14 @@ async def check_newest(log: Log, standing: Standing, trusted: frozenset[str], ch
         await _root(log, standing, start, standing.last_position)
         return 0
     seal = seal_in(entry)
-    if problem := seal_problem(seal, check, trusted):
+    problem = seal_problem(seal, check, trusted)
+    if problem and not seal_problem(seal, check, frozenset({seal.public_key})):
+        raise MismatchError(
+            f"{problem}; when it is another service's of yours, add that key to secrets/{TRUSTED}",
+            expected="a seal by a key that is trusted here",
+            found=f"seal {seal.number} at {entry.position}",
+        )
+    if problem:
         raise DamagedError(f"{problem}; {_WAY_ON}", expected="a seal as it was made", found=f"it at {entry.position}")
     root = await _root(log, standing, seal.first, seal.last)
     if root != seal.root and not standing.is_unlike(seal.first, seal.last):

@@ -12,13 +12,17 @@ import msgspec
 from domain.errors import UmbrielError
 from domain.grants import Reach
 from domain.settings import ProfileSettings
+from gateways.extraction.periods import periods_of
 from gateways.managed import Candidate, ManagedClient, RemoteRecall
 from gateways.service.context import Core
+from gateways.service.dated import facts_of, when_of
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
 from gateways.service.profiles import OpenProfile
-from gateways.service.recalling import RESULTS, fitting
+from gateways.service.recalling import RESULTS, fitting, reference_of, suppressed
 from projections.ledger import MemoryRecord
+from projections.recall import RecallQuery
+from projections.suppressing import suppressing_beside
 from umbriel.answers import Synthesis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
@@ -39,11 +43,12 @@ class _Visible(msgspec.Struct, frozen=True):
 
 
 async def managed_recall(
-    core: Core, profile: str, reach: Reach, request: RecallRequest, set_to: ProfileSettings
+    core: Core, profile: str, reach: Reach, request: RecallRequest, query: RecallQuery, set_to: ProfileSettings
 ) -> RecallReply | str:
     """Return the managed memory's reply, or why the local one has to answer.
 
-    A result's id is ``managed:`` and its id there; the memory it is here is its first source. The profile is not lent
+    What not to speak of, dates and facts are added here as to a local reply, for the service knows none of them. A
+    result's id is ``managed:`` and its id there; the memory it is here is its first source. The profile is not lent
     while the service is asked.
     """
     client = core.managed
@@ -69,15 +74,40 @@ async def managed_recall(
     async with core.profiles.use(profile) as opened:
         position = core.applied(opened)
         results = await core.in_thread(lambda: _results(core, opened, client, reach, request, found.candidates))
-    shown = fitting(results[: request.limit or RESULTS], request, core.settings.limits)
+        chosen = results[: request.limit or RESULTS]
+        quiet = await core.in_thread(lambda: _quiet(core, opened, request, query, set_to, chosen))
+    told = frozenset(one.id for one in quiet)
+    # The same instruction among the results would stand there twice.
+    chosen = [one for one in chosen if told.isdisjoint(one.sources[:1])]
+    fits = fitting([*quiet, *chosen], request, core.settings.limits)
+    shown, at = [one for one in fits if one.id not in told], reference_of(request)
     return RecallReply(
         results=shown,
         position=core.positions.show(position),
-        truncated=len(shown) < len(results),
+        truncated=len(fits) < len(quiet) + len(chosen) or len(results) > (request.limit or RESULTS),
+        facts=facts_of(request.query, periods_of(request.query, at), shown, at),
+        suppressions=[one for one in fits if one.id in told],
         channels={_CHANNEL: [one.id for one in shown]} if request.explain else {},
         provider=client.settings.name,
-        answer=_answer(client, request, found, shown),
+        # The service was not told what not to speak of: a model of ours is.
+        answer=None if quiet else _answer(client, request, found, shown),
     )
+
+
+def _quiet(
+    core: Core,
+    opened: OpenProfile,
+    request: RecallRequest,
+    query: RecallQuery,
+    set_to: ProfileSettings,
+    results: list[RecallResult],
+) -> list[RecallResult]:
+    """Return what not to speak of, as the question or one of the results brings it up; blocks."""
+    reaches, model = core.embedder_reaches, core.embedder.model
+    sent = reaches == "local" or passes(core, opened.name, set_to.data_flow, "queries", model, reaches)
+    embed, texts = core.embedder.embed_query if sent else None, [one.text for one in results]
+    found = suppressing_beside(opened.views, query, texts, embed, datetime.now(UTC))
+    return [suppressed(item, core.positions, reference_of(request)) for item in found]
 
 
 async def _ask(client: ManagedClient, profile: str, request: RecallRequest) -> RemoteRecall:
@@ -123,11 +153,12 @@ def _results(
 ) -> list[RecallResult]:
     visible, kinds = _visible(opened, reach, request.contact), frozenset(request.kinds)
     results: list[RecallResult] = []
+    at = reference_of(request)
     for rank, candidate in enumerate(candidates, start=1):
         result = _result(core, opened, client.settings.destination, visible, candidate, rank)
         if result is None or (kinds and result.kind not in kinds) or result.relevance < request.min_score:
             continue
-        results.append(result)
+        results.append(msgspec.structs.replace(result, when=when_of(result, at)))
     return results
 
 
@@ -171,7 +202,12 @@ def _result(
     if not visible.session(message.contact):
         return None
     return msgspec.structs.replace(
-        shown, session=message.session, contact=message.contact, position=core.positions.show(message.position)
+        shown,
+        session=message.session,
+        contact=message.contact,
+        at=message.at,
+        recorded_at=message.recorded_at,
+        position=core.positions.show(message.position),
     )
 
 
@@ -185,6 +221,10 @@ def _as_memory(core: Core, shown: RecallResult, record: MemoryRecord) -> RecallR
         confidence=record.confidence,
         source=record.source,
         sources=[record.id, *record.sources],
+        at=record.occurred_at,
+        stated_at=record.stated_at,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
         recorded_at=record.recorded_at,
         position=core.positions.show(record.position),
     )

@@ -17,8 +17,9 @@ from domain.text import fold_content
 from gateways.service.aggregates import change, ensure_profile, load
 from gateways.service.closing import with_lifetime
 from gateways.service.context import Caller, Core
-from gateways.service.finding import aggregate_of, check_memory, find_by_id, find_by_key
+from gateways.service.finding import aggregate_of, check_memory, check_newest, find_by_id, find_by_key
 from gateways.service.forgetting import Entailed, entailed_by, follow_up, forget_messages
+from gateways.service.members import forget_with_members, members_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rejections import in_question, rejected_among, said_elsewhere, settle
 from gateways.service.sessions import check_session
@@ -132,13 +133,15 @@ async def forget(core: Core, caller: Caller, profile: str, request: ForgetReques
     request = check_forget(request, core.settings.limits)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    # What a preview says is true of when it was asked for, at least.
+    asked = await core.events.log.last_position() if request.preview else 0
     async with core.profiles.use(profile) as opened:
         memory = await _find(core, opened, request)
         if memory is None:
             done = await _forget_message(core, caller, opened, request.id, preview=request.preview)
         else:
             done = await _forget_memory(core, caller, opened, memory, request)
-    position = done.position or await core.events.log.last_position()
+    position = done.position or asked or await core.events.log.last_position()
     return TouchedReply(
         touched=list(dict.fromkeys((*done.gone, *done.entailed.forgotten))),
         position=core.positions.show(position),
@@ -162,6 +165,8 @@ async def _find(core: Core, profile: OpenProfile, request: ForgetRequest) -> str
     if "@" in request.id:
         return find_by_id(request.id)
     split_message_id(request.id)
+    if request.expected:
+        raise InvalidInputError("a message has no versions", expected="no expected", found=repr(request.expected[:80]))
     return None
 
 
@@ -175,15 +180,12 @@ async def _forget_memory(
     for source in sources:
         caller.reach.check_write(await _contact_of(core, profile, source) if caller.reach.limited else None)
     entailed = await entailed_by(core, profile, sources, caller.reach.sees) if sources else Entailed()
+    check_newest(memory, request.expected, request.request_id)
+    members = await members_of(core, profile, memory)
     if request.preview:
         standing = [v.written.memory for v in memory.versions if v.status != "forgotten"]
-        return _Touched([*standing, *sources], entailed)
-    touched, position = await change(
-        core,
-        Memory,
-        aggregate_id,
-        lambda one: one.forget(caller.context(), with_sources=request.with_sources, request_id=request.request_id),
-    )
+        return _Touched([*standing, *members, *sources], entailed)
+    touched, position = await forget_with_members(core, caller, profile, (aggregate_id, members), request)
     gone = [*touched, *await forget_messages(core, profile, sources, caller.context())]
     if gone:
         position = max(position, await follow_up(core, profile))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ import structlog
 
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UmbrielError, UnavailableError
-from domain.events import MemoryForgotten, MessageForgotten
+from domain.events import KeyDestroyed, MemoryForgotten, MessageForgotten, ProfileErased
 from domain.ids import directory_name, keyed_id, originator_id
 from domain.indexing import Indexing
 from domain.ports import Embedder
@@ -35,7 +36,7 @@ __all__ = ["OpenProfile", "Profiles"]
 _CATCH_UP = 1_000
 _RETRY_SECONDS = 0.5
 _TRIES = 6
-_FORGOTTEN = (MemoryForgotten, MessageForgotten)
+_FORGOTTEN = (MemoryForgotten, MessageForgotten, ProfileErased, KeyDestroyed)
 _log = structlog.get_logger(__name__)
 
 
@@ -139,7 +140,7 @@ class Profiles:
 
     async def detached(self, name: str) -> OpenProfile:
         """Return a profile without its views."""
-        return OpenProfile(name, await self._events.secret(name), self._root / directory_name(name), self._embedder)
+        return OpenProfile(name, await self._events.secret(name), self.root(name), self._embedder)
 
     async def catch_up(self, profile: OpenProfile, views: ViewSet) -> int:
         """Apply what the log holds for this profile after the views' position; returns the events applied."""
@@ -231,7 +232,9 @@ class Profiles:
             _log.error("profile_not_projected", profile=name, reason=str(error))
         return True
 
-    async def replace(self, name: str, new: Building, check: Callable[[ViewSet, ViewSet | None], None]) -> int:
+    async def replace(
+        self, name: str, new: Building, check: Callable[[ViewSet, ViewSet | None], None], *, keeps: bool = True
+    ) -> int:
         """Serve the views of ``new`` instead of a profile's present ones; returns the events applied for that.
 
         Both are brought to the same position first, and nobody else applies events meanwhile; ``check`` is asked then,
@@ -245,11 +248,11 @@ class Profiles:
             count = await self._level(old, new)
             replacement = await self._joined(name, new, old)
             await asyncio.to_thread(check, replacement.views, old.views)
-            fits = not old.views.stopped and not set(new.plan.views) & set(old.views.outdated)
+            fits = keeps and not old.views.stopped and not set(new.plan.views) & set(old.views.outdated)
             async with self._turn(name):
                 await asyncio.to_thread(_serve, replacement, old.views.generations if fits else None)
                 self._open[name] = replacement
-        self._in_background(self._retire(old, new.plan.views))
+        self._in_background(self._retire(old, new.plan.views), name)
         return count
 
     async def _opens(self, name: str) -> bool:
@@ -316,10 +319,25 @@ class Profiles:
         await asyncio.to_thread(old.views.close, views)
         await asyncio.to_thread(prune, old.root)
 
-    def _in_background(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
+    def _in_background(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def retired(self, name: str) -> None:
+        """Wait until the views of a profile that were replaced are closed and their files removed."""
+        await asyncio.gather(*(task for task in self._tasks if task.get_name() == name))
+
+    async def remove(self, name: str) -> None:
+        """Close a profile that was deleted, and remove its files."""
+        await self._drop(name)
+        await self.retired(name)
+        async with self._turn(name):
+            await asyncio.to_thread(shutil.rmtree, self.root(name), ignore_errors=True)
+
+    def root(self, name: str) -> Path:
+        """Return the directory of a profile's files."""
+        return self._root / directory_name(name)
 
     def current(self, profile: OpenProfile) -> OpenProfile:
         """Return what is fed in the place of a lent profile: itself, or what has replaced it since."""

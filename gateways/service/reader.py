@@ -63,7 +63,8 @@ class Reader:
             by_profile[envelope.profile].append(envelope)
             self._directory.apply(envelope)
         for name in {*by_profile, *part.poison}:
-            await self._profiles.apply(name, by_profile[name], part.poison.get(name, ""))
+            if not self._directory.is_gone(name):
+                await self._profiles.apply(name, by_profile[name], part.poison.get(name, ""))
         if part.envelopes:
             await asyncio.to_thread(self._directory.set_mark, part.position)
             self.committed_at, self.commit_seconds = datetime.now(UTC), time.monotonic() - started

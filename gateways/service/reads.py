@@ -17,6 +17,7 @@ from gateways.service.access import Accesses
 from gateways.service.analysing import Prepared, prepared
 from gateways.service.context import Caller, Core
 from gateways.service.fitting import fitted, how_many_fit
+from gateways.service.gone import tombstone
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
@@ -99,7 +100,7 @@ async def recall(
     if isinstance(found, RecallReply):
         return found
     set_to = found
-    remote = await managed_recall(core, profile, reach, request, set_to)
+    remote = await managed_recall(core, profile, reach, request, query, set_to)
     if isinstance(remote, RecallReply):
         return noted(remote, set_to, _memories_of(remote))
     async with core.profiles.use(profile) as opened:
@@ -263,7 +264,13 @@ async def why(core: Core, reach: Reach, profile: str, request: IdRequest) -> Why
     async def work(opened: OpenProfile) -> WhyReply:
         # Taken before the reading: what is applied meanwhile may not be in it.
         position = core.positions.show(core.applied(opened))
-        reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
+        try:
+            reply = await core.in_thread(lambda: _why(core, reach, opened, address, request.id))
+        except NotFoundError:
+            # Whose it was is known to nobody: only who may see everybody's is told that it was there.
+            if reach.limited or (found := await tombstone(core, opened, request.id)) is None:
+                raise
+            reply = found
         return fitted(msgspec.structs.replace(reply, position=position), core.settings.limits.reply_bytes)
 
     return await reading(core, profile, request.at_least, work)

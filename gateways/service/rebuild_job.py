@@ -8,9 +8,11 @@ from typing import Literal
 
 from projections.generations import Plan
 
-__all__ = ["ROLLBACK", "Job", "Stopped"]
+__all__ = ["AFRESH", "ROLLBACK", "Job", "Stopped"]
 
 ROLLBACK = "rollback"
+#: why a rebuild keeps nothing of what was there, and is not held against it
+AFRESH = "erasure"
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error: the job was asked to stop

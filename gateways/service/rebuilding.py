@@ -24,8 +24,9 @@ from domain.ports import Embedder
 from gateways.service.embedding import EmbeddingWorker
 from gateways.service.events import EventReader
 from gateways.service.profiles import OpenProfile, Profiles
-from gateways.service.rebuild_job import ROLLBACK, Job, Stopped
+from gateways.service.rebuild_job import AFRESH, ROLLBACK, Job, Stopped
 from projections.building import Building
+from projections.followed import stale_generations
 from projections.generations import (
     VIEWS,
     Plan,
@@ -129,6 +130,21 @@ class Rebuilds:
             plan = self._new_plan(opened, views, kept, ROLLBACK)
             await asyncio.to_thread(store_plan, opened.root, plan)
             return self._run(Job(plan))
+
+    async def afresh(self, profile: str) -> None:
+        """Make every view anew and leave nothing of what was there, not even to go back to; returns when it is gone.
+
+        Raises UnavailableError when that cannot be done now.
+        """
+        known = await self.job(profile)
+        while known is not None and (known.active or known.state == "paused"):
+            known = await self.cancel(profile)
+        job = await self.start(profile, VIEWS, AFRESH)
+        await job.ended.wait()
+        await self._profiles.retired(profile)
+        left = await asyncio.to_thread(stale_generations, (await self._profiles.detached(profile)).root)
+        if job.state != "switched" or job.plan.reason != AFRESH or left:
+            raise UnavailableError("the views could not be made anew", expected="new ones alone", found=job.error)
 
     async def pause(self, profile: str) -> Job:
         """Stop a rebuild where it is; it is resumed when it is asked to, also after a restart."""
@@ -303,7 +319,9 @@ class Rebuilds:
             job.state = "verifying"
             await asyncio.to_thread(building.finish)
             job.check_asked()
-            job.applied += await self._profiles.replace(opened.name, building, _check)
+            afresh = job.plan.reason == AFRESH
+            check = _check_alone if afresh else _check
+            job.applied += await self._profiles.replace(opened.name, building, check, keeps=not afresh)
             job.position = building.position
         except BaseException:
             await asyncio.to_thread(building.close)
@@ -371,6 +389,11 @@ def _served(opened: OpenProfile, plan: Plan) -> bool:
     """Whether the switch to the plan's generations happened already, before a crash."""
     current = current_generations(opened.root)
     return all(current[view] == plan.generations[view] for view in plan.views)
+
+
+def _check_alone(new: ViewSet, old: ViewSet | None) -> None:
+    del old  # it holds what must not be there any more
+    verify(new, None, datetime.now(UTC))
 
 
 def _check(new: ViewSet, old: ViewSet | None) -> None:

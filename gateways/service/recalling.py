@@ -20,7 +20,17 @@ from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.answers import QueryAnalysis
 from umbriel.types import ChannelHit, RecallReply, RecallRequest, RecallResult
 
-__all__ = ["RESULTS", "cut_to", "fitting", "off_channels", "query_of", "reference_of", "reply_of", "shown"]
+__all__ = [
+    "RESULTS",
+    "cut_to",
+    "fitting",
+    "off_channels",
+    "query_of",
+    "reference_of",
+    "reply_of",
+    "shown",
+    "suppressed",
+]
 
 #: how many results there are at most, where a request does not say
 RESULTS = 10
@@ -74,7 +84,7 @@ def reply_of(
 ) -> RecallReply:
     """Return the reply; results beyond the token budget or the reply's size are left off and said so."""
     at = reference_of(request)
-    quiet = [shown(_unasked(item), positions, at) for item in answer.suppressions]
+    quiet = [suppressed(item, positions, at) for item in answer.suppressions]
     told = frozenset(one.id for one in quiet)
     found = [shown(hit, positions, at) for hit in answer.results if hit.item.id not in told]
     fits = fitting([*quiet, *found], request, limits)
@@ -92,9 +102,9 @@ def reply_of(
     )
 
 
-def _unasked(item: LiveItem) -> RecallHit:
+def suppressed(item: LiveItem, positions: Positions, at: datetime) -> RecallResult:
     """Return an instruction that is handed out beside the results as a hit of no channel."""
-    return RecallHit(item=item, score=0.0, relevance=0.0, channels=())
+    return shown(RecallHit(item=item, score=0.0, relevance=0.0, channels=()), positions, at)
 
 
 def reference_of(request: RecallRequest) -> datetime:

@@ -12,6 +12,7 @@ import msgspec
 
 from domain.envelope import Actor
 from domain.events import Event, PrincipalChanged, RefusalRecorded
+from domain.events.principal import PrincipalChange
 from domain.grants import ALL, Principal
 from domain.sealing import SYSTEM
 from gateways.service.context import Caller
@@ -65,11 +66,11 @@ class SystemRecords(Flusher):
                 known.add(kind)
             self._refused[kind] += 1
 
-    async def changed(self, caller: Caller, principal: Principal, change: str) -> None:
+    async def changed(self, caller: Caller, principal: Principal, change: PrincipalChange) -> None:
         """Record a change of a principal now, or as soon as the log answers."""
         event = PrincipalChanged(
             principal=principal.name,
-            change="added" if change == "added" else "revoked" if change == "revoked" else "rotated",
+            change=change,
             by=caller.principal,
             by_type=caller.type,
             type=principal.type,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from domain.errors import UmbrielError
+from domain.errors import ErasedError, UmbrielError
 
 __all__ = ["ProfileQueue", "ProfileWorker"]
 
@@ -76,6 +76,9 @@ class ProfileQueue:
             more = False
             try:
                 more = await work(profile)
+                self._failures.pop(profile, None)
+            except ErasedError:
+                # What it was about is gone, and so is the work.
                 self._failures.pop(profile, None)
             except (UmbrielError, OSError) as error:
                 self._failed(profile, str(error))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from domain.envelope import Actor
 from domain.events import Event, RecallServed, Served
 from domain.grants import ALL
-from domain.kinds import contact_scope, conversation_scope, profile_scope
+from domain.kinds import contact_scope, conversation_scope, questions_scope
 from domain.settings import AccessSettings
 from gateways.service.access import Accesses
 from gateways.service.context import Caller
@@ -62,7 +62,7 @@ class Recalls(Flusher):
         assert isinstance(event, RecallServed)  # noqa: S101 -- it makes no others
         if event.session:
             return conversation_scope(event.session)
-        return contact_scope(event.contact) if event.contact not in {"", ALL} else profile_scope()
+        return contact_scope(event.contact) if event.contact not in {"", ALL} else questions_scope()
 
 
 class HandedOut:

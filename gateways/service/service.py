@@ -18,9 +18,12 @@ from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.diffing import diff
+from gateways.service.erasing import ERASING
 from gateways.service.feed import feed
+from gateways.service.feed_places import FeedPlaces
 from gateways.service.grants import Needs, Refusals, check_contacts, check_verb, contact_named
 from gateways.service.ingest import ingest
+from gateways.service.key_rotation import KeyRotation
 from gateways.service.preferences import settings
 from gateways.service.proving import prove
 from gateways.service.rebuild import rebuild
@@ -29,23 +32,22 @@ from gateways.service.retry import retry
 from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
+from gateways.service.tombstones import check_not_erased
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, sessions
+from umbriel import contexts, conversations, copies, diffs, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
 from umbriel.backups import BackupReply, BackupRequest
+from umbriel.erasure import ProfilesRequest
+from umbriel.keys import KeysReply, KeysRequest, RotateKeysReply, RotateKeysRequest
 from umbriel.proofs import ProofReply, ProofRequest
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
 from umbriel.upkeep import ConsolidateReply, ConsolidateRequest
 from umbriel.verifying import VerifyReply, VerifyRequest
 
 __all__ = ["VERBS", "Service", "Verb"]
-
-
-class Empty(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request without fields."""
 
 
 class Verb(msgspec.Struct, frozen=True):
@@ -61,14 +63,16 @@ class Verb(msgspec.Struct, frozen=True):
 class Service:
     """Carries out requests of authenticated callers."""
 
-    def __init__(self, core: Core, administration: Administration) -> None:
+    def __init__(self, core: Core, administration: Administration, rotation: KeyRotation) -> None:
         self.core = core
         self.administration = administration
+        self.rotation = rotation
         self.refusals = Refusals()
         self.handed_out = HandedOut(core.events)
         self.records = SystemRecords(core.events)
         administration.changed = self.records.changed
         self.answered = Answered()
+        self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
         """Decode a request strictly, carry it out as far as the principal's grants reach, and return the reply.
@@ -80,6 +84,9 @@ class Service:
         except RefusedError as error:
             self.refusals.note(principal.name, verb, profile, error.message)
             self.records.refused(principal.name, verb, profile, error.message)
+            raise
+        except InvalidInputError as error:
+            self.refusals.note_invalid(principal.name, verb if verb in VERBS else "", error.message)
             raise
 
     async def _call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -97,6 +104,9 @@ class Service:
         check_contacts(operation.needs, caller.reach, request)
         if verb not in _ALWAYS:
             self.core.events.log.check_sound()
+        # What is ingested is answered message by message.
+        if operation.needs.access == "write" and verb != "ingest":
+            await check_not_erased(self.core, profile, request)
         return await operation.run(self, caller, profile, request)
 
 
@@ -167,12 +177,13 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
-    reply = await status(service.core, caller, profile, refused=service.refusals.total)
+    refused, invalid = service.refusals.total, service.refusals.invalid.total()
+    reply = await status(service.core, caller, profile, refused=refused, invalid=invalid)
     return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
 
 
-async def _profiles(service: Service, caller: Caller, __: str, ___: Empty) -> msgspec.Struct:
-    return await profiles(service.core, caller)
+async def _profiles(service: Service, caller: Caller, _: str, request: ProfilesRequest) -> msgspec.Struct:
+    return await profiles(service.core, caller, deleted=request.deleted)
 
 
 async def _rebuild(service: Service, _: Caller, profile: str, request: wire.RebuildRequest) -> msgspec.Struct:
@@ -251,10 +262,6 @@ def _on_core(one: WorkingVerb) -> Callable[[Service, Caller, str, Any], Awaitabl
     return run
 
 
-async def _delete_profile(_: Service, __: Caller, ___: str, ____: Empty) -> msgspec.Struct:
-    raise InvalidInputError("profiles cannot be deleted yet", expected="forget, for single memories")
-
-
 async def _principal_add(
     service: Service, caller: Caller, _: str, request: admin.PrincipalAddRequest
 ) -> msgspec.Struct:
@@ -283,8 +290,26 @@ async def _principal_rotate(
     return await service.administration.rotate(caller, request)
 
 
+async def _token(service: Service, caller: Caller, _: str, request: tokens.TokenRequest) -> msgspec.Struct:
+    return await service.administration.token(caller, request)
+
+
+async def _token_revoke(service: Service, caller: Caller, _: str, request: tokens.TokenRevokeRequest) -> msgspec.Struct:
+    return await service.administration.revoke_token(caller, request)
+
+
 #: What is answered even when the log was found damaged: it says so.
 _ALWAYS = frozenset({"status", "profiles", "verify"})
+
+
+async def _keys(service: Service, _: Caller, __: str, request: KeysRequest) -> msgspec.Struct:
+    return await service.rotation.show(request)
+
+
+async def _rotate_keys(service: Service, _: Caller, __: str, ___: RotateKeysRequest) -> msgspec.Struct:
+    return await service.rotation.rotate()
+
+
 _READ = Needs("read", contact_named)
 _READ_ID = Needs("read", lambda _: ())
 _WRITE = Needs("write", contact_named)
@@ -333,7 +358,7 @@ VERBS: dict[str, Verb] = {
         *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         Verb("status", wire.StatusRequest, wire.StatusReply, _status, Needs("read", service="also")),
-        Verb("profiles", Empty, wire.ProfilesReply, _profiles, Needs("read", service="only")),
+        Verb("profiles", ProfilesRequest, wire.ProfilesReply, _profiles, Needs("read", service="only")),
         Verb("rebuild", wire.RebuildRequest, wire.RebuildReply, _rebuild, Needs("admin")),
         Verb("link_contact", upkeep.LinkRequest, upkeep.LinkReply, _link, _EVERYONE),
         Verb("unlink_contact", upkeep.UnlinkRequest, upkeep.LinkReply, _unlink, _EVERYONE),
@@ -341,15 +366,19 @@ VERBS: dict[str, Verb] = {
         Verb("settings", upkeep.SettingsRequest, upkeep.SettingsReply, _settings, Needs("admin")),
         Verb("retry", upkeep.RetryRequest, upkeep.RetryReply, _retry, Needs("admin")),
         Verb("consolidate", ConsolidateRequest, ConsolidateReply, _consolidate, Needs("admin")),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in ERASING),
+        Verb("keys", KeysRequest, KeysReply, _keys, _ADMIN),
+        Verb("rotate_keys", RotateKeysRequest, RotateKeysReply, _rotate_keys, _ADMIN),
         Verb("reflect_day", ReflectDayRequest, ReflectDayReply, _reflect_day, Needs("admin")),
         Verb("audit", AuditRequest, AuditReply, _audit, Needs("read", contact_named, service="also")),
         Verb("proof", ProofRequest, ProofReply, _proof, Needs("read")),
         Verb("verify", VerifyRequest, VerifyReply, _verify, _ADMIN),
-        Verb("delete_profile", Empty, Empty, _delete_profile, Needs("admin", person=True)),
         Verb("backup", BackupRequest, BackupReply, _backup, _ADMIN),
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
         Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
+        Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

@@ -18,9 +18,11 @@ from gateways.service.forwarding_status import forwarding_status
 from gateways.service.pass_status import pass_status, passes_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
+from gateways.service.usage_status import usage_of
 from projections.directory import ProfileCounts
 from projections.generations import View
-from projections.ledger import ThinkingCounts
+from projections.ledger import ThinkingCounts, UsageRecord
+from umbriel.erasure import DeletedProfile
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus, WorkItem
 
 __all__ = ["SERVICE", "profiles", "status"]
@@ -32,10 +34,10 @@ _LISTED = 20
 _LISTED_IN_ALL = 200
 
 
-async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) -> StatusReply:
+async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0, invalid: int = 0) -> StatusReply:
     """Return one profile's positions and work, or with profile ``_`` the whole service's."""
     if profile == SERVICE:
-        return await _service_status(core, caller, refused)
+        return await _service_status(core, caller, refused, invalid)
     check_profile(profile)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
@@ -43,7 +45,7 @@ async def status(core: Core, caller: Caller, profile: str, *, refused: int = 0) 
         return await _profile_status(core, opened)
 
 
-async def _service_status(core: Core, caller: Caller, refused: int) -> StatusReply:
+async def _service_status(core: Core, caller: Caller, refused: int, invalid: int) -> StatusReply:
     """Return positions of the log, and what is outstanding in the profiles that the caller reads whole.
 
     What the closed profiles hold is known from when they were closed: nothing is opened for this.
@@ -66,7 +68,9 @@ async def _service_status(core: Core, caller: Caller, refused: int) -> StatusRep
         unjudged=sum(one.thinking.unjudged for one in opened.values()),
         unreadable=sum(one.thinking.failed for one in opened.values()),
         refused=refused if caller.reach.admin else 0,
+        invalid=invalid if caller.reach.admin else 0,
         passes=await core.in_thread(lambda: pass_status(core, records)),
+        usage=usage_of(record for one in opened.values() for record in one.usage),
         backup=await core.backups.status() if core.backups is not None and caller.reach.admin else None,
     )
 
@@ -79,6 +83,7 @@ class _Open(msgspec.Struct, frozen=True):
     resident: int
     work: list[WorkItem]
     thinking: ThinkingCounts
+    usage: list[UsageRecord]
 
 
 async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts], dict[str, _Open]]:
@@ -98,7 +103,7 @@ async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts],
 def _look(core: Core, opened: OpenProfile) -> _Open:
     counts = counts_of(opened)
     work, resident = _work(core, opened, counts), opened.views.vectors.resident_bytes
-    return _Open(counts, core.complete(opened), resident, work, _thinking(opened))
+    return _Open(counts, core.complete(opened), resident, work, _thinking(opened), opened.views.ledger.usage())
 
 
 def _thinking(opened: OpenProfile) -> ThinkingCounts:
@@ -145,6 +150,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         unreadable=thinking.failed,
         forwarding=await core.in_thread(lambda: forwarding_status(core, opened)),
         passes=await core.in_thread(lambda: passes_of(core, opened)),
+        usage=usage_of(await core.in_thread(views.ledger.usage)),
     )
 
 
@@ -215,11 +221,12 @@ def _is_granted(caller: Caller, profile: str) -> bool:
     return reads is None or bool(reads)
 
 
-async def profiles(core: Core, caller: Caller) -> ProfilesReply:
+async def profiles(core: Core, caller: Caller, *, deleted: bool = False) -> ProfilesReply:
     """Return every profile the caller may read, with what it holds where the grant is for all contacts.
 
-    Closed profiles are not opened for it.
+    Closed profiles are not opened for it. With ``deleted`` those that are no more are named as well.
     """
+    gone = await core.in_thread(core.directory.deleted_profiles) if deleted else []
     records = [one for one in await core.in_thread(core.directory.profiles) if _is_granted(caller, one.name)]
     counts, opened = await _counts(core, caller)
     return ProfilesReply(
@@ -231,5 +238,10 @@ async def profiles(core: Core, caller: Caller) -> ProfilesReply:
                 **msgspec.structs.asdict(counts.get(record.name, ProfileCounts())),
             )
             for record in records
-        ]
+        ],
+        deleted=[
+            DeletedProfile(name=one.name, at=one.at, by=one.actor, lifted=one.lifted)
+            for one in gone
+            if _is_granted(caller, one.name)
+        ],
     )

@@ -212,6 +212,7 @@ def _one_memory(
     _optional_name(request.key, "key", limits.key_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     _optional_name(request.request_id, "request_id", limits.name_chars)
+    _optional_name(request.expected, "expected", limits.name_chars)
     _one_contact(request.contact)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from projections.ledger.changes import Changed, State, Successor
 from projections.ledger.days import Misquote
+from projections.ledger.erasures import ErasureRecord, Held, ToGo
 from projections.ledger.grounds import Closing, Overdue, Resting, Untold
 from projections.ledger.records import (
     AsOf,
@@ -41,10 +42,12 @@ __all__ = [
     "ContactRecord",
     "Conversation",
     "Counts",
+    "ErasureRecord",
     "ExtractionRecord",
     "Filler",
     "GoalEventRecord",
     "GoalRecord",
+    "Held",
     "HistoryRecord",
     "IndexCounts",
     "KeyHit",
@@ -68,6 +71,7 @@ __all__ = [
     "Stated",
     "Successor",
     "ThinkingCounts",
+    "ToGo",
     "UnreadSession",
     "Untold",
     "Unused",

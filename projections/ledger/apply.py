@@ -15,17 +15,21 @@ from domain.events import (
     ConversationDeleted,
     ConversationEnded,
     EmbeddingFailed,
+    ErasureLifted,
     ExtractionCompleted,
     ExtractionFailed,
+    KeyDestroyed,
     MessageForgotten,
     MessageRecorded,
     PassCompleted,
+    ProfileErased,
     RefusalRecorded,
     SettingsChanged,
     UsageRecorded,
 )
 from domain.indexing import IndexChange, Indexing, session_token
 from projections.ledger.apply_episodes import Episodic, project_episodic
+from projections.ledger.apply_erasure import project_erasure, project_late
 from projections.ledger.apply_grounds import project_end
 from projections.ledger.apply_memories import project_memory
 from projections.ledger.apply_past import note_clock, note_counts, note_unlinked
@@ -53,6 +57,8 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             project_end(db, envelope, event)
         case ContactSet():
             _contact_set(db, envelope, event)
+        case ProfileErased() | KeyDestroyed() | ErasureLifted():
+            project_erasure(db, envelope, event, indexing)
         case ContactsLinked() | ContactsUnlinked() | SettingsChanged():
             _profile_changed(db, envelope, event)
         case EmbeddingFailed() if event.model == indexing.model:
@@ -63,6 +69,7 @@ def project(db: sqlite3.Connection, envelope: Envelope, indexing: Indexing) -> N
             project_work(db, envelope, event)
         case _:
             _project_other(db, envelope)
+    project_late(db, envelope, indexing)
 
 
 def _project_other(db: sqlite3.Connection, envelope: Envelope) -> None:
@@ -175,6 +182,7 @@ def _profile_changed(
     if isinstance(event, ContactsLinked):
         rows = ((contact, other, envelope.position) for contact, other in pairs)
         db.executemany("INSERT OR IGNORE INTO contact_links VALUES (?, ?, ?)", rows)
+        db.executemany("INSERT OR IGNORE INTO contact_pairs VALUES (?, ?)", pairs)
     else:
         note_unlinked(db, envelope, pairs)
         db.executemany("DELETE FROM contact_links WHERE contact = ? AND other = ?", pairs)

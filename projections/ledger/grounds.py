@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -71,7 +72,7 @@ class Untold(msgspec.Struct, frozen=True):
     memory: str
     profile: str
     copy: str
-    how: Followed
+    how: Followed | Literal["erased"]
     event: str
     actor: str
     actor_type: str
@@ -120,6 +121,17 @@ class GroundQueries:
         sql = "SELECT * FROM untold ORDER BY memory, profile, copy LIMIT ?"
         with self._store.read() as db:
             return [Untold(*row) for row in db.execute(sql, (limit,))]
+
+    def standing_for(self, memories: Iterable[str]) -> list[str]:
+        """Return what was consolidated into these versions and still counts as said by them, at whatever remove."""
+        found: dict[str, None] = {}
+        asked = list(memories)
+        with self._store.read() as db:
+            while asked:
+                rows_ = db.execute(_MEMBERS, (rows.array(asked),)).fetchall()
+                asked = [member for _, member in rows_ if member not in found]
+                found |= dict.fromkeys(asked)
+        return list(found)
 
     def said_in(self, session: str, before: int | None, limit: int) -> list[str]:
         """Return messages of a session below a position (None: all) that are not forgotten, oldest first."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from projections.ledger.schema_erasure import ERASURE_TABLES
 from projections.ledger.schema_past import PAST_TABLES
 from projections.ledger.schema_work import WORK_TABLES
 
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 13
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -318,4 +319,4 @@ CREATE TABLE IF NOT EXISTS accesses (
 ) STRICT, WITHOUT ROWID;
 """
 
-TABLES = _TABLES + WORK_TABLES + PAST_TABLES
+TABLES = _TABLES + WORK_TABLES + PAST_TABLES + ERASURE_TABLES

@@ -16,6 +16,7 @@ from projections.ledger.changes import ChangeQueries
 from projections.ledger.contacts import ContactQueries
 from projections.ledger.days import DayQueries
 from projections.ledger.episodes import EpisodeQueries
+from projections.ledger.erasures import ErasureQueries
 from projections.ledger.grounds import GroundQueries
 from projections.ledger.memories import MemoryQueries
 from projections.ledger.past import PastQueries
@@ -56,6 +57,7 @@ class Ledger(
     UpkeepQueries,
     DayQueries,
     WorkingQueries,
+    ErasureQueries,
     TombstoneQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.

@@ -16,7 +16,7 @@ _names = count(1)
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     """A running service that only keeps what it is told: nothing happens in it that a test did not ask for."""
-    with ServiceProcess(tmp_path_factory.mktemp("service") / "data", thinking=False) as running:
+    with ServiceProcess(tmp_path_factory.mktemp("service") / "data", thinking=False, http="127.0.0.1:0") as running:
         yield running
 
 

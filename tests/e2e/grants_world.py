@@ -6,16 +6,29 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import nats
 from nats.aio.client import Client
 
 from tests.e2e.processes import ServiceProcess
-from umbriel import GrantSpec, Message
+from umbriel import GrantSpec, Message, Umbriel
 
-__all__ = ["ANN", "BOB", "EVERYBODY", "NOBODY", "OTHER", "PROFILE", "STRANGE", "World", "ask", "make_world", "speaking"]
+__all__ = [
+    "ANN",
+    "BOB",
+    "EVERYBODY",
+    "NOBODY",
+    "OTHER",
+    "PROFILE",
+    "STRANGE",
+    "World",
+    "ask",
+    "make_world",
+    "make_world_at",
+    "speaking",
+]
 
 PROFILE, STRANGE = "iso", "iso-other"
 #: Words that stand in one thing each: what ann, bob, everybody, nobody in particular, and the other profile know.
@@ -42,12 +55,22 @@ GRANTS = {
 }
 
 
+class Joinable(Protocol):
+    """A service that a client joins by its data directory."""
+
+    async def client(self, *, profile: str = "p", principal: str = "local-agent") -> Umbriel:
+        """Connect a client."""
+        ...
+
+
 def make_world(service: ServiceProcess) -> World:
     """Write everything as the person of the data directory, and add the principals."""
-    return asyncio.run(_make(service))
+    url = json.loads((service.data / "endpoint.json").read_text())["url"]
+    return asyncio.run(make_world_at(service, url))
 
 
-async def _make(service: ServiceProcess) -> World:
+async def make_world_at(service: Joinable, url: str) -> World:
+    """Write everything into a service that answers at a URL."""
     passwords, ids = {}, {}
     async with await service.client(profile=PROFILE, principal="local") as person:
         for name, grants in GRANTS.items():
@@ -77,7 +100,6 @@ async def _make(service: ServiceProcess) -> World:
                 await other.set_goal(f"{OTHER} is glad", name=goal)
             strange = await other.remember(f"{OTHER} is green", key="colour", wait=True)
         ids["strange"] = strange.memory.id
-    url = json.loads((service.data / "endpoint.json").read_text())["url"]
     return World(url, passwords, ids, start, strange.position)
 
 

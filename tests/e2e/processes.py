@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -25,10 +26,15 @@ class ServiceProcess:
     """Runs ``umbriel serve --data DIR``; its nats-server is its child and is killed on its own too."""
 
     def __init__(
-        self, data: Path, module: tuple[str, ...] = ("gateways.cli", "serve"), *, thinking: bool = True
+        self,
+        data: Path,
+        module: tuple[str, ...] = ("gateways.cli", "serve"),
+        *,
+        thinking: bool = True,
+        http: str = "",
     ) -> None:
         self.data = data
-        self._flags = () if thinking else ("--no-thinking",)
+        self._flags = (*(() if thinking else ("--no-thinking",)), *(("--http", http) if http else ()))
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -98,6 +104,11 @@ class ServiceProcess:
             if b"nats-server" in command.split(b"\0")[0] and wanted in command:
                 found.append(int(entry.name))
         return found
+
+    @property
+    def http(self) -> str:
+        """Where the REST API answers."""
+        return str(json.loads((self.data / "endpoint.json").read_text())["http"])
 
     async def client(self, *, profile: str = "p", principal: str = "local-agent") -> Umbriel:
         """Connect a client; the service must be running.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from umbriel import InvalidInputError, NotFoundError, RefusedError, Umbriel
+from umbriel import ConflictError, InvalidInputError, NotFoundError, RefusedError, Umbriel
 
 DISGUISES = ("MARS HAS rings!", "Mаrs hаs rings", "Mars\u200b has rings", " M a r s  has rings ")
 
@@ -131,3 +131,20 @@ async def test_why_of_a_very_long_story(client: Umbriel, person: Umbriel) -> Non
     assert "[cut, 3000" in why.versions[0].text
     assert (why.memory.text, why.memory.author_type) == ("short", "person")
     assert any(one.topic == "memory.superseded" and one.detail["rule"] == "correction" for one in why.events)
+
+
+async def test_only_the_expected_version_is_changed(client: Umbriel) -> None:
+    """Who expects a version that is no more the newest changes nothing; with a description there is none to expect."""
+    first = (await client.remember("Ceres is a planet", key="ceres")).memory.id
+    second = await client.remember("Ceres is an asteroid", key="ceres")
+    newest = second.memory.id
+    for verb in (client.correct(newest, "Ceres is a dwarf", expected=first), client.forget(newest, expected=first)):
+        with pytest.raises(ConflictError, match="another newest version") as refused:
+            await verb
+        assert (refused.value.expected, refused.value.found) == (first, newest)
+    with pytest.raises(InvalidInputError, match="id or a key"):
+        await client.forget(description="Ceres is an asteroid", expected=newest)
+    assert await texts(client, second.position) == {"Ceres is an asteroid"}
+    done = await client.correct(key="ceres", content="Ceres is a dwarf", expected=newest, request_id="once")
+    again = await client.correct(newest, "Ceres is a dwarf", expected=newest, request_id="once")
+    assert (again.memory, again.touched) == (done.memory, [])

@@ -110,6 +110,9 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("status", fixed(), word="vectors"),
+    Attempt("audit", fixed(contact="bob"), word="memory.remembered"),
+    Attempt("audit", fixed(limit=500), code="", word='"bob"'),
+    Attempt("audit", fixed(limit=500, action="refused"), code="", word="refusal.recorded"),
     Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
     Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
@@ -158,7 +161,7 @@ WRITES = [
     Attempt("save_turn", fixed(session="new-5", turn_id="t", contact="bob")),
     Attempt("resume_turn", fixed(session="s-bob")),
     Attempt("resume_turn", fixed(session="s-none")),
-    Attempt("set_context", fixed(session="s-bob", notes="x")),
+    Attempt("set_context", fixed(session="s-bob", notes="x"), right=fixed(session="s-bob", notes=BOB)),
     Attempt("set_context", fixed(session="s-bob", notes="x", contact="ann"), right=fixed(session="s-bob", notes=BOB)),
     Attempt("set_context", fixed(session="new-6", notes="x")),
     Attempt("set_context", fixed(session="s-none", notes="x", contact="ann"), right=fixed(session="s-none", notes="x")),
@@ -230,6 +233,7 @@ BODIES: dict[str, Body] = {
     "settings": fixed(),
     "retry": fixed(),
     "reflect_day": fixed(day="2026-01-31"),
+    "audit": fixed(),
     "proof": with_id("strange"),
     "save_turn": fixed(session="s", turn_id="t"),
     "resume_turn": fixed(session="s"),
@@ -262,7 +266,16 @@ ADMINISTRATION = [
     Attempt("principal_list", fixed(), profile="_", control=""),
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
+    Attempt("principal_token", fixed(name="local"), profile="_", word="umb_", control=""),
+    Attempt("principal_token_revoke", fixed(id="0" * 12), profile="_", control=""),
+    Attempt("keys", fixed(), profile="_", control=""),
+    Attempt("rotate_keys", fixed(), profile="_", control=""),
     Attempt("verify", fixed(), profile="_", control=""),
+    Attempt("backup", fixed(action="start", path="/nowhere/one.backup"), profile="_", control=""),
+]
+ERASING = [
+    Attempt("erase", fixed(contact="ann")),
+    Attempt("delete_profile", fixed()),
 ]
 
 
@@ -293,6 +306,21 @@ async def test_no_way_around_a_grant(world: World, service: ServiceProcess, atte
     code, answer = await ask(world, attempt.control, attempt.verb, attempt.profile, body)
     assert code == "", answer
     assert attempt.word in answer
+
+
+@pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])
+@pytest.mark.parametrize("attempt", ERASING, ids=lambda attempt: attempt.verb)
+async def test_no_agent_erases(world: World, service: ServiceProcess, who: str, attempt: Attempt) -> None:
+    """Nobody but a person who administers the profile erases, previews that or lifts it; a person does."""
+    body = attempt.body(world)
+    for changes in ({}, {"preview": True}, {"lift": True}):
+        code, answer = await ask(world, who, attempt.verb, PROFILE, {**body, **changes})
+        assert code == "refused", answer
+        assert "messages" not in answer
+    async with await service.client(profile=PROFILE, principal="local") as person:
+        shown = await person.erase(contact="bob", preview=True)
+        assert shown.preview
+        assert shown.memories > 0
 
 
 @pytest.mark.parametrize("who", ["limited", "writer", "full", "nobody", "boss"])

@@ -288,3 +288,19 @@ async def test_the_commands(running: ServiceProcess, world: World) -> None:
     assert "authorization {" in block
     for password in (running.data / "secrets").glob("*.password"):
         assert password.read_text().strip() not in block
+
+
+async def test_the_commands_of_tokens(running: ServiceProcess, world: World) -> None:
+    """A token is printed once and alone on its line, listed by its id, taken away by it; agents make none."""
+    made = cli(running, "token", "reader", "--label", "laptop", "--days", "30").strip()
+    assert made.startswith("umb_")
+    assert " " not in made
+    token_id = made.split("_")[1]
+    listed = cli(running, "list")
+    assert f"{token_id} (laptop)" in " ".join(listed.split())
+    assert made not in listed
+    assert token_id in cli(running, "revoke-token", token_id)
+    tokens = {one["name"]: one.get("tokens", []) for one in json.loads(cli(running, "list", "--json"))["principals"]}
+    assert token_id not in {one["id"] for one in tokens["reader"]}
+    cli(running, "revoke-token", token_id, code=3)
+    cli(running, "token", "reader", "--principal", "local-agent", code=4)

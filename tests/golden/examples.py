@@ -20,6 +20,7 @@ from domain.events import (
     DroppedItem,
     EmbeddingComputed,
     EmbeddingFailed,
+    ErasureLifted,
     Event,
     ExpirySet,
     ExtractedItem,
@@ -29,6 +30,7 @@ from domain.events import (
     GoalProgressed,
     GoalSet,
     Judgement,
+    KeyDestroyed,
     Learning,
     LogRecovered,
     LostRange,
@@ -57,6 +59,8 @@ from domain.events import (
     PassCompleted,
     PrincipalChanged,
     ProfileCreated,
+    ProfileDeleted,
+    ProfileErased,
     RecallServed,
     ReflectionDrafted,
     ReflectionRecorded,
@@ -401,6 +405,12 @@ _EVENTS: tuple[Event, ...] = (
     RefusalRecorded(
         rule="grant", subject="recall", provider="", detail="no grant", count=3, principal="bot", profile="support"
     ),
+    ProfileErased(erasure="e" * 26, target="contact", name="n" * 26, keys=("k" * 26,)),
+    ProfileErased(erasure="e" * 26, target="memory", name="n" * 26, memory=_ONE),
+    ProfileErased(erasure="e" * 26, target="profile"),
+    KeyDestroyed(erasure="e" * 26, keys=("k" * 26, "secret"), again=("q" * 26,)),
+    ErasureLifted(erasure="e" * 26),
+    ProfileDeleted(erasure="e" * 26),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

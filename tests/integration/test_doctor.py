@@ -51,7 +51,7 @@ async def test_a_sound_service_passes_every_check(tmp_path: Path) -> None:
     report = await examine(tmp_path)
     assert _failed(report) == []
     assert "skipped" not in _states(report).values()
-    online = {"port", "streams", "keys", "positions", "service", "work"}
+    online = {"port", "streams", "keys", "positions", "service", "work", "schedules", "backups"}
     assert set(_states(report)) >= online | {"secrets", "lock", "nats-server", "model files", "disk space", "views"}
     again = await examine(tmp_path)
     assert [one for one in again.checks if one.check == "streams"] == [

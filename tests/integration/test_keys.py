@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from domain.errors import DamagedError, InvalidInputError, MismatchError, NotFoundError
+from domain.errors import DamagedError, ErasedError, InvalidInputError, MismatchError, NotFoundError
 from domain.ids import partition_of
 from gateways.jetstream.connection import Connection
 from gateways.jetstream.keys import SECRET, KeyRing
@@ -146,6 +146,49 @@ async def test_an_erased_profile_begins_with_a_new_secret(key_ring: KeyRing) -> 
     before = await key_ring.secret("p")
     await key_ring.destroy("p", SECRET)
     assert await key_ring.secret("p") != before
+
+
+async def test_a_closed_scope_gets_no_other_key(
+    key_ring: KeyRing, connection: Connection, nats_server: NatsServer
+) -> None:
+    """Not from a writer that knew nothing, nor where there was no key yet; opened again, the next one is made."""
+    key = await key_ring.key("p", "contact:ana")
+    await key_ring.destroy("p", key.key_id, closed=True)
+    (never,) = await key_ring.generations("p", "contact:bea")
+    await key_ring.destroy("p", never, closed=True)
+    for scope in ("contact:ana", "contact:bea"):
+        for ring in (key_ring, another(connection, nats_server)):
+            with pytest.raises(ErasedError):
+                await ring.key("p", scope)
+    await key_ring.destroy("p", key.key_id)
+    with pytest.raises(ErasedError):
+        await key_ring.key("p", "contact:ana")
+    await key_ring.open("p", key.key_id)
+    successor = await another(connection, nats_server).key("p", "contact:ana")
+    assert await key_ring.generations("p", "contact:ana") == [key.key_id, successor.key_id]
+    with pytest.raises(ErasedError):
+        await key_ring.key("p", "contact:bea")
+    await key_ring.destroy("p", SECRET, closed=True)
+    with pytest.raises(ErasedError):
+        await another(connection, nats_server).secret("p")
+
+
+async def test_what_there_is_of_a_profile(key_ring: KeyRing) -> None:
+    """Every key with its state, the secret among them, and no other profile's; nothing of them is shown."""
+    kept, gone = await key_ring.key("p", "agent"), await key_ring.key("p", "contact:ana")
+    await key_ring.key("q", "agent")
+    await key_ring.destroy("p", gone.key_id, closed=True)
+    states = await key_ring.states("p")
+    assert {key: (state.destroyed, state.closed) for key, state in states.items()} == {
+        SECRET: (False, False),
+        kept.key_id: (False, False),
+        gone.key_id: (True, True),
+    }
+    assert key_ring.unwrapped(kept.key_id, states[kept.key_id]) == kept
+    assert repr(states[kept.key_id].wrapped)[2:-1] not in repr(states)
+    await key_ring.destroy("p", SECRET)
+    await key_ring.secret("p")
+    assert (await key_ring.states("p"))[SECRET].reborn
 
 
 async def test_keys_that_must_exist(key_ring: KeyRing) -> None:

@@ -126,3 +126,40 @@ async def test_a_remote_embedder_is_kept_from_what_may_not_go(tmp_path: Path) ->
         assert {one.subject for one in await recorded(runtime)} == {"messages", "queries"}
         await call(runtime, "settings", changes={"data_flow.messages": "partner"})
         assert (await call(runtime, "retry")).computed == 1
+
+
+async def test_what_not_to_say_comes_beside_its_results(runtime: Runtime) -> None:
+    """As beside local ones: by the question, by a result, for whom it holds, never twice; its answer is not used."""
+    await call(runtime, "settings", changes=MANAGED)
+    await call(runtime, "remember", content="The surprise party for Mara is on Friday")
+    quiet = await call(runtime, "remember", content="Do not mention the surprise party to Mara", kind="instruction")
+    await call(runtime, "remember", content="likes tea", contact="jon")
+    await call(runtime, "remember", content="likes tea", contact="Mara")
+    await settled(runtime)
+    for query in ("when is the surprise party?", "Friday"):
+        found = await call(runtime, "recall", query=query, contact="Mara", limit=3)
+        assert found.provider == "managed"
+        assert [one.id for one in found.suppressions] == [quiet.memory.id]
+        assert quiet.memory.id not in [source for one in found.results for source in one.sources[:1]]
+    assert (await call(runtime, "recall", query="surprise party", contact="jon")).suppressions == []
+    assert (await call(runtime, "recall", query="tea", contact="jon")).suppressions == []
+    answered = await call(runtime, "recall", query="surprise party", contact="Mara", answer=True)
+    assert (answered.answer.text, answered.answer.model) == ("", "")
+
+
+async def test_its_results_know_their_times(runtime: Runtime) -> None:
+    """When it was, how far away, and the distances where the question asks: from what this log knows."""
+    await call(runtime, "settings", changes=MANAGED)
+    spring = "2026-03-01T00:00:00Z"
+    await call(runtime, "remember", content="Ana flew to Rome", kind="event", occurred_at=spring)
+    await call(runtime, "remember", content="Ana rents in Rome", valid_from="2026-03-11T00:00:00Z")
+    await settled(runtime)
+    asked = {"query": "How long was Ana in Rome last week?", "reference_date": "2026-03-21T12:00:00Z"}
+    found = await call(runtime, "recall", **asked)
+    assert found.provider == "managed"
+    when = {one.text: one.when for one in found.results}
+    assert when["Ana flew to Rome"] == "2026-03-01, 20 days ago"
+    assert when["Ana rents in Rome"] == "valid from 2026-03-11"
+    assert found.facts[0] == "The reference date is 2026-03-21, a Saturday."
+    assert any('"last week" is' in fact for fact in found.facts)
+    assert any("10 days" in fact for fact in found.facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,15 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from domain.addresses import address_of
+from domain.envelope import Actor, Envelope
 from domain.errors import BuildingError, NotFoundError, UnavailableError
+from domain.events import MemoryRemembered
 from domain.grants import Grant, Principal
-from domain.ids import directory_name
+from domain.ids import directory_name, memory_id
+from domain.indexing import memory_key_scope
 from domain.settings import PastLimits
+from domain.text import fold_content
 from gateways.bootstrap import Runtime
 from gateways.service.past_views import PastViews
 from gateways.service.service import VERBS
@@ -221,6 +227,51 @@ async def test_what_may_leave_is_as_it_is_set_now(here: Here) -> None:
         core.embedder_reaches = "local"
     assert "vector" in reply.off
     assert [one.text for one in reply.results] == ["the attic is dark"]
+
+
+async def recorded(here: Here, at: datetime, text: str, expires_at: datetime) -> int:
+    """Append a memory that was recorded long ago, as one that was exported and imported is."""
+    core = here.runtime.service.core
+    address = address_of("fact", contact=None, key="", content=text, session="")
+    event = MemoryRemembered(
+        memory=memory_id(address, 1),
+        address=address,
+        version=1,
+        kind="fact",
+        text=text,
+        folded=fold_content(text),
+        source="explicit",
+        confidence=0.9,
+        expires_at=expires_at,
+    )
+    envelope = Envelope(
+        originator_id=await core.events.subject_id(here.profile, "memory", address),
+        originator_version=1,
+        event_id=memory_id(address, 1),
+        recorded_at=at,
+        actor=Actor("ana", "person"),
+        data=event,
+        key_scope=memory_key_scope(event),
+    )
+    return (await core.events.append([envelope], expected=0))[0]
+
+
+async def test_expiry_and_dates_go_by_the_clock_of_then(here: Here) -> None:
+    """What has expired today was live then, "yesterday" is the day before; a reference date that is given counts."""
+    await remembered(here, "the press is new")
+    then = datetime(2025, 6, 2, 12, tzinfo=UTC)
+    position = await recorded(here, then, "the press is out of ink", then + timedelta(days=1))
+    at_least = here.runtime.service.core.positions.show(position)
+    ask: dict[str, Any] = {"query": "what did the press do yesterday", "at_least": at_least, "visibility": "keyword"}
+    assert "the press is out of ink" not in {one.text for one in (await here.call("recall", **ask)).results}
+    for as_of, day in ((then, 2), (then + timedelta(days=2), 4)):
+        found = await here.call("recall", as_of=as_of.isoformat(), **ask)
+        assert ("the press is out of ink" in {one.text for one in found.results}) is (day == 2)
+        assert found.facts[0].startswith(f"The reference date is 2025-06-0{day}")
+        listed = await here.call("list", as_of=as_of.isoformat(), status="expired")
+        assert bool(listed.entries) is (day == 4)
+    given = await here.call("recall", as_of=then.isoformat(), reference_date="2024-02-03T00:00:00Z", **ask)
+    assert given.facts[0].startswith("The reference date is 2024-02-03")
 
 
 async def test_a_profile_that_is_not_there_has_no_past(here: Here) -> None:

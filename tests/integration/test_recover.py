@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from domain.errors import ConflictError, MismatchError
@@ -15,6 +16,7 @@ from domain.events import LostRange
 from gateways.jetstream.log import Append
 from gateways.offline import opened
 from gateways.recovering import Recovery, recover, recovery_of
+from gateways.restoring import restore
 from gateways.service.integrity import last_recovery
 from projections.salvage import known_of
 from tests.cheap import CheapEmbedder
@@ -76,18 +78,25 @@ async def test_a_log_that_lost_its_end_goes_on(data: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [flip, cut_out])
-async def test_a_log_with_a_hole_goes_on(data: Path, harm: Callable[[Path, int], None]) -> None:
-    """One message that is gone is on record with its profile; afterwards all is sound, and it can be stated again."""
-    position, newest = position_of(data, "Shelf 3 is green"), await end_of(data)
-    harm(nats_store(data), position)
+async def test_a_log_with_holes_goes_on(data: Path, harm: Callable[[Path, int], None]) -> None:
+    """Messages that are gone are on record with their profile; what they said can be said again, once."""
+    end, gone = (
+        await end_of(data),
+        [position_of(data, text) for text in ("My sister is called Ana.", "Shelf 3 is green")],
+    )
+    for position in gone:
+        harm(nats_store(data), position)
     done = await mend(data)
-    assert done.event.lost == (LostRange(position, position),)
-    assert done.event.profiles == ("p",)
-    assert (done.event.end, [one.text for one in done.known if one.what == "memory"]) == (newest, ["Shelf 3 is green"])
+    assert done.event.lost == tuple(LostRange(position, position) for position in gone)
+    assert (done.event.end, done.event.profiles) == (end, ("p",))
+    assert {one.text for one in done.known if one.what != "change"} == {"My sister is called Ana.", "Shelf 3 is green"}
     texts = await start(data)
     assert "Shelf 3 is green" not in texts
     assert "Shelf 4 is green" in texts
     async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+        lines = [{"role": "user", "content": line} for line in ("I live in Porto.", "My sister is called Ana.")]
+        again = await world.call("ingest", messages=lines, session="s1", contact="mara")
+        assert [one.outcome for one in again.outcomes] == ["duplicate", "recorded"]
         written = await world.call("remember", content="Shelf 3 is red", key="shelf 3", contact="jo")
         assert "Shelf 3 is red" in await world.texts(contact="jo", at_least=written.position)
     assert (await look(data)).findings == []
@@ -183,3 +192,25 @@ async def test_positions_of_two_recoveries_are_told_apart(data: Path) -> None:
     async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
         assert f".{second.event.incarnation}:" in (await world.call("list")).position
     assert (await look(data)).findings == []
+
+
+async def test_a_restored_log_goes_on_behind_the_seals_of_the_one_before(data: Path, tmp_path: Path) -> None:
+    """A directory made from a backup believes the seals in it, and seals on with a key of its own."""
+    file = tmp_path / "one.umbriel"
+    async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+
+        async def made() -> bool:
+            return getattr(await world.runtime.service.call("backup", PERSON, "_", b"{}"), "state", "") == "made"
+
+        body = msgspec.json.encode({"action": "start", "path": str(file), "master_key": True})
+        await world.runtime.service.call("backup", PERSON, "_", body)
+        await until(made)
+    await restore(file, tmp_path / "new", progress=lambda *_: None)
+    before = (await look(tmp_path / "new")).seals
+    async with thinking(tmp_path / "new", None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+        await world.remember("It goes on elsewhere")
+    found = await look(tmp_path / "new")
+    assert found.findings == []
+    assert found.seals > before > 0
+    with pytest.raises(ConflictError):
+        await mend(tmp_path / "new")

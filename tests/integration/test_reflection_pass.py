@@ -9,11 +9,13 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from domain.digest import Day, Reflected, Reflector, Wording
 from domain.errors import InvalidInputError, UnavailableError
+from domain.grants import Grant, Principal
 from gateways.reflecting import DigestReflector
 from gateways.service import thinking_back
 from gateways.service.daily import DailyPasses
@@ -102,7 +104,9 @@ def at(day: str, hour: int = 12) -> str:
 
 async def say(here: Here, day: str, *lines: str, session: str, contact: str = "", role: str = "user") -> list[str]:
     """Let something be said on a day; returns the ids of the messages."""
-    messages = [{"role": role, "content": line, "at": at(day, 9 + number)} for number, line in enumerate(lines)]
+    messages = [
+        {"role": role, "content": line, "at": at(day, min(9 + number, 23))} for number, line in enumerate(lines)
+    ]
     fields: dict[str, Any] = {"contact": contact} if contact else {}
     reply = await here.call("ingest", messages=messages, session=session, wait=True, **fields)
     return [one.id for one in reply.outcomes]
@@ -200,6 +204,25 @@ async def test_contacts_are_never_mixed(here: Here, day: str, told: Told) -> Non
     assert all(len(one.sources) == 1 for one in mine)
 
 
+async def test_a_reader_of_one_contact_learns_of_that_one(here: Here, day: str) -> None:
+    """The feed shows the drafts and reflections of whom they may hear; recall the memories, and nobody else's."""
+    for contact in (f"cat {day}", f"dan {day}"):
+        await say(here, day, f"hidden words of {contact}", session=f"{day} {contact}", contact=contact)
+    await reflected(here, day)
+    reader = Principal("one", "agent", (Grant("p", "read", (f"cat {day}",)),))
+    events = (await here.call("feed", reader, limit=1_000, kinds=["reflection", "memory"])).events
+    shown = str([one.data for one in events])
+    assert f"hidden words of cat {day}" in shown
+    assert "hidden words of dan" not in shown
+    assert {one.topic for one in events} >= {"reflection.drafted", "reflection.recorded"}
+    everybody = str([one.data for one in (await here.call("feed", limit=1_000, kinds=["reflection"])).events])
+    assert f"hidden words of dan {day}" in everybody
+    found = await here.call("recall", reader, query=f"talked on {day}", contact=f"cat {day}", limit=50)
+    texts = [one.text for one in found.results]
+    assert any("hidden words of cat" in text for text in texts)
+    assert not any("hidden words of dan" in text for text in texts)
+
+
 async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str, told: Told) -> None:
     """Recalled text is taken out, system prompts and orders to be quiet are not shown, reflections are no notes."""
     told.wordings = (Wording(topic="it", text="So it was.", lines=(0,)),)
@@ -214,6 +237,23 @@ async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str
     shown = await reflected(here, today, dry_run=True)
     assert shown.days == [] or all("thought of my own" not in str(one) for one in shown.days)
     assert not any("thought of my own" in note.text for one in told.asked for note in one.notes)
+
+
+async def test_what_restates_stands_in_nobodys_way(here: Here, day: str) -> None:
+    """Its key is no subject: no question matches it, and nothing is written or merged under it."""
+    contact = f"eve {day}"
+    await say(here, day, f"note b{day} = Eve collects stamps {day}", session=day, contact=contact)
+    await reflected(here, day)
+    core = here.runtime.service.core
+    async with core.profiles.use("p") as profile:
+        ledger, now = profile.views.ledger, datetime.now(UTC)
+        assert [known.key for known in ledger.known_keys(contact, now=now)] == [f"b{day}"]
+        assert ledger.keys_in_use([contact], now=now, limit=9) == [f"b{day}"]
+        assert [one.text for one in ledger.newest(contact, as_of=now, limit=9)] == [f"Eve collects stamps {day}"]
+        assert ledger.keys_matching(["reflection", "learnt", *day.split("-")], now=now, scopes=[contact]) != []
+        found = ledger.keys_matching(["reflection", "learnt", "conversations"], now=now, scopes=[contact])
+    assert found == []
+    assert (await here.call("get", key=f"reflection:{day}:learnt", contact=contact)).text
 
 
 async def test_what_restates_is_not_judged(here: Here, day: str) -> None:
@@ -443,6 +483,53 @@ async def _draft_only(here: Here, day: str, monkeypatch: pytest.MonkeyPatch) -> 
         patch.setattr(thinking_back, "_derived", die)
         with pytest.raises(UnavailableError):
             await here.call("reflect_day", day=day)
+
+
+async def test_a_rebuild_asks_no_model(here: Here, day: str, told: Told) -> None:
+    """Overlay, note, task, goal and reflection are the same after a rebuild, for which nothing thinks or embeds."""
+    told.wordings = (Wording(topic="sea", text=f"They talked of the sea {day}.", lines=(0,)),)
+    await say(here, day, *(f"line {number} of {day} is about the harbour" for number in range(40)), session=day)
+    await here.call("set_context", session=day, notes="short answers")
+    await here.call("set_task", session=day, task="book the trip")
+    await here.call("set_goal", text=f"answer within a day {day}")
+    await reflected(here, day)
+
+    async def covered() -> bool:
+        shown = await here.call("context", session=day, budget=400, query="-")
+        return not shown.covering and any(part.kind in {"overlay", "summary"} for part in shown.parts)
+
+    await until(covered)
+
+    async def everything() -> list[Any]:
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("context", {"session": day, "budget": 400, "query": "-"}),
+            ("get_context", {"session": day}),
+            ("get_task", {"session": day}),
+            ("list_goals", {"status": "all"}),
+            ("list_reflections", {"day": day}),
+        ]
+        return [_without_position(await here.call(verb, **fields)) for verb, fields in asked]
+
+    before, core = await everything(), here.runtime.service.core
+    embedder, models = core.embedder, here.models
+    assert isinstance(embedder, CheapEmbedder)
+    await until(_complete(here))
+    counted = (embedder.texts, len(told.asked), models.notes.read.total(), len(models.words.asked))
+    await here.call("rebuild")
+    assert (embedder.texts, len(told.asked), models.notes.read.total(), len(models.words.asked)) == counted
+    assert await everything() == before
+
+
+def _without_position(reply: Any) -> Any:
+    return msgspec.structs.replace(reply, position="")
+
+
+def _complete(here: Here) -> Callable[[], Any]:
+    async def complete() -> bool:
+        status = await here.call("status")
+        return bool(status.pending == status.unread == status.unjudged == 0)
+
+    return complete
 
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import RefusedError
+from gateways.service.decaying import decay
 from tests.cheap import CheapEmbedder
 from tests.thinkers import Thinkers
 from tests.thinking_world import PERSON, World, thinking
@@ -80,4 +81,27 @@ async def test_its_time_to_live_brings_nothing_back(here: Here) -> None:
     with pytest.raises(RefusedError):
         await here.call("remember", content=WRONG)
     assert await here.texts() == []
+    assert await inactive(here)
+
+
+async def test_decay_and_the_daily_pass_bring_nothing_back(here: Here) -> None:
+    """Passes of a year touch what is live and not what was rejected; neither is what retention hides shown again."""
+    wrong = await here.remember(WRONG, key="home")
+    await here.call("reject", PERSON, id=wrong)
+    right = await here.remember(RIGHT, key="home")
+    core = here.runtime.service.core
+    for days in range(31, 366, 40):
+        async with core.profiles.use("p") as profile:
+            settings = profile.views.ledger.settings()
+            done = await decay(core, profile, settings, datetime.now(UTC) + timedelta(days=days))
+        await core.reader.wait_for(done.position, 10)
+    await here.call("consolidate")
+    await here.call("settings", changes={"retention.days": 1})
+    await here.call("settings", changes={"retention.days": 0})
+    shown = {one.id: (one.status, one.confidence) for one in (await here.call("why", id=right)).versions}
+    assert (shown[wrong], shown[right][0]) == (("rejected", 0.9), "live")
+    assert shown[right][1] < 0.9
+    assert await here.texts() == [RIGHT]
+    with pytest.raises(RefusedError):
+        await here.call("remember", content=WRONG, key="home")
     assert await inactive(here)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gateways.doctor import schedules as doctor
 from gateways.jetstream.connection import Connection
 from gateways.jetstream.schedules import Firing, Schedules
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import FIRINGS_PREFIX, SCHEDULES_PREFIX, SCHEDULES_STREAM
 from tests.nats_fixtures import service_connection
 from tests.thinking_world import until
+from umbriel.upkeep import PassStatus
 
 EVERY_SECOND = "* * * * * *"
 NEVER = "0 0 0 31 12 *"
@@ -107,3 +109,20 @@ async def test_the_service_fires_nothing_itself(connection: Connection) -> None:
     """What fires comes from the server alone: the service's user may set schedules and not write firings."""
     with pytest.raises(Exception, match=r"(?i)timeout|no response|permissions"):
         await connection.js.publish(f"{FIRINGS_PREFIX}.pass", b"", timeout=1)
+
+
+async def test_the_doctor_knows_a_schedule_that_is_wrong(connection: Connection) -> None:
+    """One that is not there, or at another time, fails; one that did not fire when it was due is told of."""
+    due = datetime(2026, 1, 31, 4, 0, tzinfo=UTC)
+
+    async def states(at: datetime, uptime: float = 60.0) -> list[str]:
+        return [one.state for one in await doctor.look(connection, [PassStatus("pass", at)], uptime=uptime)]
+
+    assert await states(due, uptime=1.0) == ["warn"]
+    assert await states(due) == ["fail"]
+    await Schedules(connection).set("pass", "0 30 4 * * *")
+    assert await states(due) == ["fail"]
+    await Schedules(connection).set("pass", "0 0 4 * * *")
+    assert await states(due) == ["ok"]
+    missed = datetime.combine(datetime.now(UTC).date() + timedelta(days=2), due.timetz())
+    assert await states(missed) == ["warn"]

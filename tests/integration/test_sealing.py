@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.errors import DamagedError, UmbrielError
+from domain.errors import DamagedError, MismatchError, UmbrielError
 from domain.events import LostRange
 from domain.merkle import root_of
 from domain.sealing import chain_problem, leaf_of, seal_problem
@@ -126,7 +126,7 @@ async def test_a_start_believes_seals_of_known_keys_only(
     if not problem:
         assert await check_newest(fresh_log, standing, trusted) == 5
     else:
-        with pytest.raises(DamagedError, match=problem):
+        with pytest.raises(MismatchError, match=problem):
             await check_newest(fresh_log, standing, trusted)
 
 

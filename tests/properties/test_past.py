@@ -49,7 +49,7 @@ def _forgotten(envelopes: Sequence[Envelope]) -> frozenset[str]:
     return frozenset(one.id for one in page.entries)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(STEPS)
 def test_the_past_is_as_it_was(steps: list[tuple[int, int, int]]) -> None:
     """After every event the answers are written down; asked as of its position and its time, all come again."""

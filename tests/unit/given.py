@@ -12,6 +12,7 @@ from domain.envelope import Actor, Envelope
 from domain.errors import UmbrielError
 from domain.events import Event, MemoryForgotten, MemoryRejected, MemoryRemembered, MemoryRestored, MemorySuperseded
 from domain.kernel import Context
+from domain.kinds import Source
 from domain.memory import Memory, Version
 from domain.text import fold_content, skeleton
 
@@ -64,8 +65,15 @@ def v(version: int) -> str:
     return f"{ADDRESS}@{version}"
 
 
-def draft(text: str, *, request_id: str = "", expires_at: datetime | None = None) -> MemoryRemembered:
-    """A statement as a caller hands it over."""
+def draft(
+    text: str,
+    *,
+    request_id: str = "",
+    expires_at: datetime | None = None,
+    source: Source = "explicit",
+    session: str = "",
+) -> MemoryRemembered:
+    """A statement as a caller hands it over, or as it was drawn from a session."""
     return MemoryRemembered(
         memory="",
         address=ADDRESS,
@@ -73,7 +81,8 @@ def draft(text: str, *, request_id: str = "", expires_at: datetime | None = None
         kind="fact",
         text=text,
         folded=fold_content(text),
-        source="explicit",
+        source=source,
+        session=session,
         confidence=0.9,
         scope="ana",
         key="k",

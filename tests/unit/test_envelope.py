@@ -110,7 +110,8 @@ def test_topics_are_a_category_and_a_name() -> None:
     """Each topic has one Struct, whose name in the module is public."""
     assert all(topic.count(".") == 1 and topic == cls.TOPIC for topic, cls in TOPICS.items())
     assert {cls.__name__ for cls in TOPICS.values()} <= set(events.__all__)
-    assert len(TOPICS) == sum(cls.__module__.startswith(events.__name__) for cls in Event.__subclasses__())
+    written = [cls for cls in Event.__subclasses__() if cls.__module__.startswith(events.__name__) and cls.TOPIC]
+    assert len(TOPICS) == len(written)
 
 
 def test_what_only_the_writer_knows_is_not_written() -> None:

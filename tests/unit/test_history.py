@@ -14,7 +14,14 @@ from domain.settings import HistoryLimits
 from domain.tokens import estimated_tokens
 
 LIMITS = HistoryLimits()
-TEXTS = st.text(st.sampled_from('ab {}":語'), max_size=400)
+#: tokens with which something of any text can be shown
+_A_WORD = 2
+#: Latin, JSON, Cyrillic, Greek, Arabic, Han, Kana, Hangul, and what takes several code points, in one text or apart
+TEXTS = st.one_of(
+    st.text(st.sampled_from('ab {}":語'), max_size=400),
+    st.text(st.sampled_from("aß д λ ب 語かカ한 🙂e\u0301\n"), max_size=400),
+    st.text(st.sampled_from("語かカ한。"), max_size=400),
+)
 
 
 def lines(count: int, chars: int = 70, start: int = 0) -> list[Line]:
@@ -32,13 +39,25 @@ def kinds(history: History) -> str:
     return "".join(part.kind[0] for part in history.parts)
 
 
+def _long(start: str, length: int) -> str:
+    return (start * (length // max(len(start), 1) + 1))[:length]
+
+
+#: texts of every length, for those that are drawn letter by letter are seldom long
+LONG = st.builds(_long, TEXTS, st.integers(0, 400))
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[list[Line], list[Overlay], int, int, str]:
-    """A conversation, overlays over some of it, how much of its end was read, a budget, and a summary."""
-    said = [Line(index, text) for index, text in enumerate(draw(st.lists(TEXTS, max_size=25)))]
-    marks = sorted(draw(st.sets(st.integers(0, 25), max_size=8)))
-    overlays = [Overlay(Range(a, b - 1), draw(TEXTS)) for a, b in list(pairwise(marks))[::2]]
-    return said, overlays, draw(st.integers(1, 25)), draw(st.integers(0, 900)), draw(TEXTS)
+    """A conversation, overlays over some of it, how much of its end was read, a budget, and a summary.
+
+    Most of them do not fit: what all of it comes to is about the most that a budget is.
+    """
+    said = [Line(index, text) for index, text in enumerate(draw(st.lists(LONG, max_size=25)))]
+    marks = sorted(draw(st.sets(st.integers(0, len(said)), max_size=8)))
+    overlays = [Overlay(Range(a, b - 1), draw(LONG)) for a, b in list(pairwise(marks))[::2]]
+    whole = sum(estimated_tokens(line.text) for line in said)
+    return said, overlays, draw(st.integers(1, 25)), draw(st.integers(0, whole + 100)), draw(LONG)
 
 
 @given(conversations())
@@ -65,6 +84,15 @@ def test_never_above_the_budget_and_in_order(given_: tuple[list[Line], list[Over
         assert [part.text for part in history.parts] == [line.text for line in said]
     elif shares_of(budget, LIMITS).head and said:
         assert {0, 1}.intersection(range(len(said))) <= {part.range.first for part in messages if part.range}
+        # Cut where they do not fit: never without a word of them where there is room for one of each.
+        head = [part for part in messages if part.range and part.range.first in {0, 1}]
+        assert shares_of(budget, LIMITS).head < 2 * _A_WORD or all(
+            part.text or not texts[part.range.first] for part in head if part.range
+        )
+    if said and shares_of(budget, LIMITS).tail:
+        newest = [part for part in messages if part.range and part.range.first == len(said) - 1]
+        assert len(newest) == 1
+        assert newest[0].text or not said[-1].text or shares_of(budget, LIMITS).tail < _A_WORD
 
 
 @given(TEXTS, st.integers(0, 300))

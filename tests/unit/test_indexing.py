@@ -179,7 +179,8 @@ def test_tokens_tell_scopes_apart() -> None:
         ("ingest", "s1", None, "conversation:s1"),
         ("pre-compaction", "s1", "Ana", "conversation:s1"),
         ("turn", "", "Ana", "contact:Ana"),
-        ("copy", "s1", "Ana", "contact:Ana"),
+        ("copy", "s1", "Ana", "memory:a@1"),
+        ("consolidation", "", "Ana", "memory:a@1"),
         ("reflection", "s1", None, "conversation:s1"),
         ("consolidation", "s1", "Ana", "conversation:s1"),
     ],
@@ -258,7 +259,7 @@ def test_every_topic_is_decided_about() -> None:
     """A new topic is added to one of the lists here before it can be forgotten."""
     silent = {"access.counted", "recall.served", "usage.recorded", "refusal.recorded"}
     silent |= {"extraction.completed", "extraction.failed", "reflection.drafted", "reflection.recorded"}
-    silent |= {"goal.set", "goal.progressed", "goal.closed"}
+    silent |= {"goal.set", "goal.progressed", "goal.closed", "seal.made", "recovery.recorded", "principal.changed"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
     silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
@@ -270,4 +271,5 @@ def test_every_topic_is_decided_about() -> None:
     other |= {"conversation.ended", "conversation.deleted"}
     other |= {"profile.contacts_linked", "profile.contacts_unlinked", "profile.settings_changed"}
     other |= {"upkeep.completed", "upkeep.kept", "upkeep.merged"}
+    other |= {"profile.erased", "profile.key_destroyed", "profile.erasure_lifted", "profile.deleted"}
     assert set(TOPICS) == silent | added | memory | other

@@ -22,7 +22,8 @@ class ChangeVerbs:
     NotFoundError where nothing fits, InvalidInputError with the candidates where several fit equally well and ``all``
     is not asked for. The reply's ``why`` tells what was meant and why; a preview lists exactly what would be touched.
 
-    A repeated request is carried out once: a ``request_id`` is made up when none is given.
+    A repeated request is carried out once: a ``request_id`` is made up when none is given. ``expected`` is the id of
+    the version that must still be the newest one (ConflictError).
     """
 
     _transport: Transport
@@ -41,6 +42,7 @@ class ChangeVerbs:
         valid_to: datetime | None = None,
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Let a memory say ``content`` from now on, as its next version; the reply's ``memory`` is that version.
@@ -59,8 +61,11 @@ class ChangeVerbs:
             valid_to=valid_to,
             preview=preview,
             request_id=request_id or _new_request_id(),
+            expected=expected,
         )
-        return await self._transport.call(self._profile, "correct", request, wire.TouchedReply, timeout=timeout)
+        return await self._transport.call(
+            self._profile, "correct", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def forget(
         self,
@@ -73,6 +78,7 @@ class ChangeVerbs:
         with_sources: bool = False,
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Forget a memory, or a message by its id with what was drawn from it.
@@ -89,8 +95,11 @@ class ChangeVerbs:
             with_sources=with_sources,
             preview=preview,
             request_id=request_id or _new_request_id(),
+            expected=expected,
         )
-        return await self._transport.call(self._profile, "forget", request, wire.TouchedReply, timeout=timeout)
+        return await self._transport.call(
+            self._profile, "forget", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def expire(
         self,

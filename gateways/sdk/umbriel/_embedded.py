@@ -37,11 +37,12 @@ _LOG_LINES = 3
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where the service of a data directory answers, as ``endpoint.json`` says."""
+    """Where the service of a data directory answers, as ``endpoint.json`` says; ``http`` is its REST API, if any."""
 
     url: str
     pid: int
     version: str = ""
+    http: str = ""
     tls_certificate: str = ""
     tls_ca: str = ""
 

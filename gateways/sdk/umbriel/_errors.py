@@ -6,6 +6,7 @@
     ├── InvalidInputError      (invalid)          what was sent can never be accepted
     ├── NotFoundError          (not_found)        what was named does not exist, or is not visible to you
     ├── RefusedError           (refused)          your grant does not allow it
+    ├── ErasedError            (erased)           what was named was erased, and stays so until a person lifts that
     ├── ConflictError          (conflict)         somebody else wrote first
     ├── UnavailableError       (unavailable)      nothing answers now; the same call may succeed later
     │   ├── LogFullError       (log_full)         the log reached its size limit
@@ -24,6 +25,7 @@ __all__ = [
     "BuildingError",
     "ConflictError",
     "DamagedError",
+    "ErasedError",
     "InvalidInputError",
     "LogFullError",
     "MismatchError",
@@ -72,6 +74,12 @@ class RefusedError(UmbrielError):
     """The caller's grant does not cover this."""
 
     code = "refused"
+
+
+class ErasedError(UmbrielError):
+    """What was named was erased; a person may lift that."""
+
+    code = "erased"
 
 
 class ConflictError(UmbrielError):
@@ -127,6 +135,7 @@ _BY_CODE: dict[str, type[UmbrielError]] = {
         InvalidInputError,
         NotFoundError,
         RefusedError,
+        ErasedError,
         ConflictError,
         UnavailableError,
         LogFullError,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Literal
 
 from umbriel import grants as wire
+from umbriel import tokens
 from umbriel._transport import Transport
 
 __all__ = ["PrincipalVerbs"]
@@ -50,4 +52,20 @@ class PrincipalVerbs:
         request = wire.PrincipalNameRequest(name=name, nkey=nkey)
         return await self._transport.call(
             _SERVICE, "principal_rotate", request, wire.PrincipalSecret, timeout=timeout, idempotent=False
+        )
+
+    async def principal_token(
+        self, name: str, *, label: str = "", expires_at: datetime | None = None, timeout: float = _SECONDS
+    ) -> tokens.PrincipalToken:
+        """Make a bearer token with which a principal speaks over HTTP; nothing can show it again."""
+        request = tokens.TokenRequest(name=name, label=label, expires_at=expires_at)
+        return await self._transport.call(
+            _SERVICE, "principal_token", request, tokens.PrincipalToken, timeout=timeout, idempotent=False
+        )
+
+    async def principal_token_revoke(self, id: str, *, timeout: float = _SECONDS) -> tokens.PrincipalToken:
+        """Take a bearer token away by its id, which `principal_list` shows."""
+        request = tokens.TokenRevokeRequest(id=id)
+        return await self._transport.call(
+            _SERVICE, "principal_token_revoke", request, tokens.PrincipalToken, timeout=timeout, idempotent=False
         )

@@ -1,4 +1,7 @@
-"""Wire types of the verbs that change or end a memory that exists."""
+"""Wire types of the verbs that change or end a memory that exists.
+
+``expected`` is the id of the version that must be the newest at its address; another one is a ConflictError.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ class ForgetRequest(Request, frozen=True):
     with_sources: bool = False
     preview: bool = False
     request_id: str = ""
+    expected: str = ""
 
 
 class ChangeRequest(Request, frozen=True):
@@ -36,6 +40,7 @@ class ChangeRequest(Request, frozen=True):
     contact: str = ""
     preview: bool = False
     request_id: str = ""
+    expected: str = ""
 
 
 class CorrectRequest(Request, frozen=True):
@@ -51,6 +56,7 @@ class CorrectRequest(Request, frozen=True):
     valid_to: datetime | None = None
     preview: bool = False
     request_id: str = ""
+    expected: str = ""
 
 
 class ExpireRequest(Request, frozen=True):
@@ -65,6 +71,7 @@ class ExpireRequest(Request, frozen=True):
     never: bool = False
     preview: bool = False
     request_id: str = ""
+    expected: str = ""
 
 
 class Touched(Reply, frozen=True):

@@ -19,7 +19,9 @@ from umbriel._contexts import ContextVerbs
 from umbriel._conversations import ConversationVerbs
 from umbriel._copies import CopyVerbs
 from umbriel._diffs import DiffVerbs
+from umbriel._erasure import ErasureVerbs
 from umbriel._goals import GoalVerbs
+from umbriel._keys import KeyVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
@@ -30,6 +32,7 @@ from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
 from umbriel._verifying import VerifyVerbs
 from umbriel.answers import Length, Thinking
+from umbriel.erasure import ProfilesRequest
 
 __all__ = ["Umbriel"]
 
@@ -59,6 +62,8 @@ class Umbriel(
     AdminVerbs,
     PrincipalVerbs,
     UpkeepVerbs,
+    ErasureVerbs,
+    KeyVerbs,
     BackupVerbs,
     Calls,
     VerifyVerbs,
@@ -387,10 +392,10 @@ class Umbriel(
             self._profile, "rebuild", request, wire.RebuildReply, timeout=timeout, idempotent=False
         )
 
-    async def profiles(self, *, timeout: float = _READ) -> wire.ProfilesReply:
-        """Return the profiles this principal holds a grant for."""
+    async def profiles(self, *, deleted: bool = False, timeout: float = _READ) -> wire.ProfilesReply:
+        """Return the profiles this principal holds a grant for; with ``deleted`` also which are no more."""
         return await self._transport.call(
-            _SERVICE, "profiles", wire.StatusRequest(), wire.ProfilesReply, timeout=timeout
+            _SERVICE, "profiles", ProfilesRequest(deleted=deleted), wire.ProfilesReply, timeout=timeout
         )
 
 

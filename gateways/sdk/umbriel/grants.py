@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from umbriel._wire import Reply, Request
+from umbriel.tokens import TokenInfo
 
 __all__ = [
     "Access",
@@ -51,13 +52,14 @@ class PrincipalListRequest(Request, frozen=True):
 
 
 class PrincipalInfo(Reply, frozen=True):
-    """One principal; ``credential`` says how it authenticates, never with what."""
+    """One principal; ``credential`` says how it authenticates, never with what; ``tokens`` are for HTTP."""
 
     name: str
     type: str
     grants: list[GrantSpec]
     credential: Literal["password", "nkey"] = "password"
     revoked: bool = False
+    tokens: list[TokenInfo] = msgspec.field(default_factory=list)
 
 
 class PrincipalSecret(Reply, frozen=True):

@@ -7,7 +7,9 @@ from typing import Literal
 
 from umbriel._wire import Reply, Request
 from umbriel.backups import BackupsStatus
+from umbriel.erasure import DeletedProfile
 from umbriel.upkeep import PassStatus
+from umbriel.usage import ModelUsage
 
 __all__ = [
     "ForwardingStatus",
@@ -39,6 +41,7 @@ class ProfilesReply(Reply, frozen=True):
     """Profiles the caller holds a grant for."""
 
     profiles: list[ProfileInfo]
+    deleted: list[DeletedProfile] = []
 
 
 class StatusRequest(Request, frozen=True):
@@ -115,6 +118,7 @@ class StatusReply(Reply, frozen=True):
     #: the profile's last rebuild, when there was one
     rebuild: RebuildReply | None = None
     refused: int = 0
+    invalid: int = 0
     unread: int = 0
     unjudged: int = 0
     unreadable: int = 0
@@ -122,6 +126,8 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: what model calls came to, by model; of the whole service those of open profiles
+    usage: list[ModelUsage] = []
     #: the last backup that was made by itself, and when the next is due; None where none are
     backup: BackupsStatus | None = None
     #: who asked, and as what: ``person`` or ``agent``

@@ -50,6 +50,11 @@ class Answered:
             while len(self._answers) > _ANSWERS_KEPT:
                 self._answers.popitem(last=False)
 
+    def forget(self, profile: str) -> None:
+        """Forget what was answered about a profile."""
+        for asked in [one for one in self._answers if one[1] == profile]:
+            del self._answers[asked]
+
 
 class _Found(msgspec.Struct, frozen=True):
     targets: list[Target]
@@ -84,6 +89,10 @@ def _check(core: Core, caller: Caller, request: Any) -> None:
     limits = core.settings.limits
     if request.id or request.key:
         raise InvalidInputError("two ways to say what is meant", expected="id, key or description", found="several")
+    if request.expected:
+        raise InvalidInputError(
+            "an expected version goes with an id or a key", expected="no expected", found=repr(request.expected[:80])
+        )
     check_text(request.description, field="description", max_bytes=limits.query_bytes)
     if (content := getattr(request, "content", None)) is not None:
         check_text(content, field="content", max_bytes=limits.memory_bytes)
