@@ -8,7 +8,8 @@
 - ``key_ring`` (async): a `KeyRing` over it.
 - ``own_server``: a `NatsServer` of the test's own, not started; for tests that kill it.
 
-`operator_connection(server)` and `delete_streams(server)` are for tests that manage loops themselves.
+`operator_connection(server)` and `delete_streams(server)` are for tests that manage loops themselves; `flushed(client)`
+waits until the server has taken what a client sent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from nats.aio.client import Client
 
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.keys import KeyRing
@@ -26,7 +28,7 @@ from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import ensure_streams
 from gateways.jetstream.users import SERVICE, User
 
-__all__ = ["OPERATOR", "delete_streams", "operator_connection", "service_connection"]
+__all__ = ["OPERATOR", "delete_streams", "flushed", "operator_connection", "service_connection"]
 
 OPERATOR = "operator"
 #: may do everything, under the names it needs
@@ -65,6 +67,16 @@ async def operator_connection(server: NatsServer) -> Connection:
 async def service_connection(server: NatsServer) -> Connection:
     """Return a connection as the service has it."""
     return await connect(server.url, SERVICE, server.password(SERVICE), name="test")
+
+
+async def flushed(client: Client) -> None:
+    """Wait until the server has taken everything that a client sent.
+
+    A client reads one line after its first PING. Where a busy server says something else first, the PONG stays behind
+    and answers the next flush before its time, as each answers the one after it from then on; two are never too early.
+    """
+    await client.flush()
+    await client.flush()
 
 
 async def delete_streams(server: NatsServer) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.e2e.grants_world import PROFILE, World, ask, make_world, speaking
 from tests.e2e.processes import ServiceProcess
+from tests.nats_fixtures import flushed
 from umbriel import GrantSpec, InvalidInputError, RefusedError, Umbriel, UmbrielError
 
 pytestmark = pytest.mark.timeout(180)
@@ -163,10 +164,10 @@ async def test_nothing_else_can_be_subscribed(world: World, subject: str) -> Non
 
     async with speaking(world.url, "limited", world.passwords["limited"], errors) as connection:
         own = await connection.subscribe("_INBOX_limited.mine", cb=note)
-        await connection.flush()
+        await flushed(connection)
         assert errors == []
         await connection.subscribe(subject, cb=note)
-        await connection.flush()
+        await flushed(connection)
         await asyncio.sleep(0.05)
         assert any("permissions violation" in error.lower() for error in errors), errors
         assert (await ask(world, "full", "recall", PROFILE, {"query": "green"}))[0] == ""
@@ -200,10 +201,10 @@ async def test_nothing_else_can_be_published(world: World, subject: str) -> None
     errors: list[str] = []
     async with speaking(world.url, "limited", world.passwords["limited"], errors) as connection:
         await connection.publish("umbriel.api.limited.iso.recall", b"{}", reply="_INBOX_limited.x")
-        await connection.flush()
+        await flushed(connection)
         assert errors == []
         await connection.publish(subject, b'{"query": "green"}', reply="_INBOX_limited.x")
-        await connection.flush()
+        await flushed(connection)
         await asyncio.sleep(0.05)
     assert any("permissions violation" in error.lower() for error in errors), errors
 
@@ -217,10 +218,10 @@ async def test_a_reply_goes_to_the_callers_inbox_only(world: World, person: Umbr
     body = json.dumps({"content": "planted", "contact": "ann", "key": "planted"}).encode()
     async with speaking(world.url, "full", world.passwords["full"]) as victim:
         inbox = await victim.subscribe("_INBOX_full.here")
-        await victim.flush()
+        await flushed(victim)
         async with speaking(world.url, "limited", world.passwords["limited"]) as connection:
             await connection.publish("umbriel.api.limited.iso.remember", body, reply=reply)
-            await connection.flush()
+            await flushed(connection)
             with pytest.raises(nats.errors.TimeoutError):
                 await inbox.next_msg(timeout=0.5)
             assert (await person.feed(after=before, kinds=["memory"])).events == []

@@ -11,6 +11,7 @@ import nats
 import pytest
 
 from tests.e2e.processes import ServiceProcess
+from tests.nats_fixtures import flushed
 from umbriel import InvalidInputError, NotFoundError, RefusedError, Umbriel
 from umbriel.types import Message
 
@@ -356,7 +357,7 @@ async def test_a_reply_subject_cannot_reach_the_log(client: Umbriel, raw: Any) -
     body = json.dumps({"query": "control"}).encode()
     for target in ("umbriel.events.00.x.memory.y", "_INBOX_local.abc", "$JS.API.STREAM.DELETE.UMBRIEL"):
         await raw.publish(f"umbriel.api.local-agent.{client.profile}.recall", body, reply=target)
-    await raw.flush()
+    await flushed(raw)
     await asyncio.sleep(0.3)
     status = await client.status(service=True)
     assert (await client.feed(after=kept.position, kinds=["memory", "message"])).events == []

@@ -26,6 +26,7 @@ from gateways.jetstream.principals import Principals
 from gateways.jetstream.secret_files import Secrets
 from gateways.jetstream.server import NatsServer, find_binary
 from gateways.jetstream.tls import check_bind, is_loopback
+from tests.nats_fixtures import flushed
 from umbriel import InvalidInputError as ClientInvalidInputError
 from umbriel import RefusedError, Umbriel, UmbrielError
 
@@ -198,10 +199,7 @@ async def test_a_reload_keeps_what_is_connected(tmp_path: Path) -> None:
         await server.reload(principals.active(), principals.hashes(), principals.nkeys())
         late = await nats.connect(server.url, user="late", password=secret, inbox_prefix=b"_INBOX_late")
         inbox = await late.subscribe("_INBOX_late.x")
-        # The server says more than a PONG when it is slow to let somebody in, and the first flush may be answered by
-        # what was sent for the connection: only the second says that the subscription is there.
-        await late.flush()
-        await late.flush()
+        await flushed(late)
         # The connection that answers may reach the new inbox without having been opened anew.
         await kept.publish("_INBOX_late.x", b"hello")
         assert (await inbox.next_msg(timeout=5)).data == b"hello"

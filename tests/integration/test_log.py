@@ -17,7 +17,7 @@ from gateways.jetstream.direct import Page
 from gateways.jetstream.log import BATCH_LIMIT, Append, Entry, Log
 from gateways.jetstream.server import NatsServer
 from gateways.jetstream.streams import ensure_streams, subject_for
-from tests.nats_fixtures import delete_streams, operator_connection, service_connection
+from tests.nats_fixtures import delete_streams, flushed, operator_connection, service_connection
 
 
 def event(originator: str, version: int = 1, expected: int | None = 0, body: bytes = b"{}") -> Append:
@@ -345,7 +345,7 @@ async def test_the_service_cannot_shorten_the_log(fresh_log: Log, connection: Co
     """What the stream's flags do not prevent, the service's rights do."""
     await fresh_log.append([event("p.memory.a")])
     await connection.client.publish(f"$JS.API.{api}.UMBRIEL", b'{"name": "UMBRIEL", "seq": 1}')
-    await connection.client.flush()
+    await flushed(connection.client)
     assert len(await fresh_log.read(0, 10)) == 1
 
 
@@ -362,13 +362,13 @@ async def test_a_principal_reaches_nothing_but_its_own(nats_server: NatsServer, 
     await answer.client.subscribe("umbriel.api.>", cb=hear)
     for subject in ("_INBOX_local.>", "umbriel.events.>", "umbriel.api.>", "_INBOX_service.>"):
         await agent.client.subscribe(subject, cb=hear)
-    await asyncio.gather(answer.client.flush(), agent.client.flush())
+    await asyncio.gather(flushed(answer.client), flushed(agent.client))
     for subject in (subject_for("p.memory.a"), "umbriel.keys.00.p.secret", "$JS.API.INFO", "umbriel.api.local.p.get"):
         await agent.client.publish(subject, b"x")
     await answer.client.publish(subject_for("p.memory.b"), b"x")
     await answer.client.publish("_INBOX_local.x", b"x")
     await local.client.publish("umbriel.api.local.p.get", b"x")
-    await asyncio.gather(local.client.flush(), agent.client.flush(), answer.client.flush())
+    await asyncio.gather(flushed(local.client), flushed(agent.client), flushed(answer.client))
     await asyncio.sleep(0.2)
     assert heard == ["umbriel.api.local.p.get"]
     assert await fresh_log.last_position() == 0
@@ -389,14 +389,14 @@ async def test_a_reply_subject_that_is_an_event_subject_changes_nothing(
         answered.set()
 
     await answer.client.subscribe("umbriel.api.>", cb=respond)
-    await answer.client.flush()
+    await flushed(answer.client)
     for reply in (subject_for("p.memory.a"), "umbriel.keys.00.p.secret", "$JS.API.STREAM.DELETE.UMBRIEL"):
         answered.clear()
         await local.client.publish("umbriel.api.local.p.get", b"x", reply=reply)
-        await local.client.flush()
+        await flushed(local.client)
         async with asyncio.timeout(30):
             await answered.wait()
-        await answer.client.flush()
+        await flushed(answer.client)
     assert await fresh_log.last_position() == 0
     assert await fresh_log.head("p.memory.a") is None
     await local.close()

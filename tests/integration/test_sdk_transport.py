@@ -16,6 +16,7 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from tests.nats_fixtures import flushed
 from umbriel import (
     FeedEvent,
     FeedReply,
@@ -116,7 +117,7 @@ async def client(server: Nats) -> AsyncIterator[Umbriel]:
 async def answering(service: Client, verb: str, answer: Answer, profile: str = "p1") -> None:
     """Answer one verb of one profile."""
     await service.subscribe(f"umbriel.api.local.{profile}.{verb}", cb=answer)
-    await service.flush()
+    await flushed(service)
 
 
 async def fail(service: Client, message: Msg, reply: ErrorReply) -> None:
