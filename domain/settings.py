@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from domain.errors import InvalidInputError
+from domain.settings_reflection import ReflectionLimits, ReflectionPreferences
 
 __all__ = [
     "AccessSettings",
@@ -156,23 +157,6 @@ class HistoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 120.0
     #: part of a context's budget for what is not history: notes, task, resumed work, memories
     aside_share: float = 0.4
-
-
-class ReflectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a day is looked at and what may come of it (U13)."""
-
-    #: days that were missed and are made up for, the last ones
-    make_up_days: int = 7
-    #: tokens of what was said on a day with one contact, the newest, and memories written on it, the most trusted
-    tokens: int = 12_000
-    notes: int = 60
-    #: topics of one day with one contact, and characters of what it came to on each
-    topics: int = 8
-    chars: int = 2_000
-    #: days after which what was still open is not recalled any more
-    open_days: int = 14
-    #: seconds that thinking about one day may take a model
-    seconds: float = 120.0
 
 
 class ThinkingRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,12 +323,6 @@ class ConsolidationPreferences(msgspec.Struct, frozen=True, kw_only=True):
     sample: Annotated[int, msgspec.Meta(ge=2, le=200)] = 30
     cosine: Annotated[float, msgspec.Meta(ge=0.5, le=1.0)] = 0.85
     merges: Annotated[int, msgspec.Meta(ge=0, le=50)] = 5
-
-
-class ReflectionPreferences(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a profile's days are thought about, and what they came to is remembered."""
-
-    enabled: bool = True
 
 
 #: How far content may go: not outside this machine, to endpoints of one's own, or to third parties.

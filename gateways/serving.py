@@ -124,6 +124,7 @@ def _is_idle(runtime: Runtime, web: Web | None, settings: Settings) -> bool:
     core, quiet = runtime.service.core, time.monotonic() - max(edge.last_request for edge in edges)
     settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
     settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
+    settled = settled and (core.erasures is None or core.erasures.idle)
     working = not (settled and (core.thinking is None or core.thinking.idle))
     return not (any(edge.active for edge in edges) or working) and quiet > settings.idle_seconds
 

@@ -9,13 +9,17 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from domain.events import (
+    ErasureLifted,
     GoalClosed,
     GoalProgressed,
     GoalSet,
+    KeyDestroyed,
     LogRecovered,
     PassCompleted,
     PrincipalChanged,
     ProfileCreated,
+    ProfileDeleted,
+    ProfileErased,
     SealMade,
     SettingsChanged,
 )
@@ -31,7 +35,20 @@ MESSAGE = digest128("canary message")
 ADDRESS = digest128("canary memory")
 MEMORY = f"{ADDRESS}@1"
 #: Events with words of their own, which no message and no memory is behind.
-UNQUOTING = frozenset({GoalSet, GoalProgressed, GoalClosed, SealMade, LogRecovered, PrincipalChanged})
+UNQUOTING = frozenset(
+    {
+        GoalSet,
+        GoalProgressed,
+        GoalClosed,
+        SealMade,
+        LogRecovered,
+        PrincipalChanged,
+        ProfileErased,
+        KeyDestroyed,
+        ErasureLifted,
+        ProfileDeleted,
+    }
+)
 
 _AT = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 _MEMORIES = frozenset({"memory", "memories", "members", "by", "other", "counts", "copy", "drawn_from"})

@@ -14,6 +14,7 @@ from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, RetryReply, StatusReply
 from umbriel.backups import BackupsStatus
 from umbriel.upkeep import PassStatus
+from umbriel.usage import ModelUsage
 
 __all__ = ["contacts", "link", "retry", "settings", "status", "unlink"]
 
@@ -61,6 +62,12 @@ def _show_status(reply: StatusReply) -> None:
     if reply.passes:
         done = [(one.name, output.when(one.due), one.day, one.done, one.waiting, _counts(one)) for one in reply.passes]
         output.table("Daily passes", ("pass", "last due", "day", "done", "waiting", "text"), done)
+    if reply.usage:
+        used = [
+            (one.provider, one.model, one.calls, one.input_tokens, one.output_tokens, _cost(one), one.figures)
+            for one in reply.usage
+        ]
+        output.table("Model calls", ("provider", "model", "calls", "tokens in", "tokens out", "cost", "figures"), used)
     if reply.work:
         work = [(one.state, one.profile, one.work, one.position, one.reason) for one in reply.work]
         output.table("Outstanding work", ("state", "profile", "work", "position", "text"), work)
@@ -76,6 +83,10 @@ def _backups(one: BackupsStatus) -> str:
 
 def _counts(one: PassStatus) -> str:
     return ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
+
+
+def _cost(one: ModelUsage) -> str:
+    return "no price" if one.cost is None else f"{one.cost:.4f}"
 
 
 @verb

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -13,7 +15,7 @@ from gateways.jetstream.keys import Key
 from gateways.jetstream.streams import subject_for
 from gateways.jetstream.wire import Append, Entry
 
-__all__ = ["open", "opens", "seal"]
+__all__ = ["open", "readable", "seal"]
 
 _NONCE = 12
 
@@ -73,13 +75,20 @@ def open(entry: Entry, key: Key | None) -> Envelope:  # noqa: A001 -- used as co
     )
 
 
-def opens(entry: Entry, key: Key) -> bool:
-    """Whether an entry's body can be read with a key, whichever key it names."""
-    try:
-        _decrypt(entry, key)
-    except DamagedError:
-        return False
-    return True
+def readable(entries: Iterable[Entry], keys: Sequence[Key]) -> int:
+    """Return how many of these entries can be read with one of these keys, whichever key they name."""
+    ciphers = [AESGCM(key.material) for key in keys]
+    return sum(_opens(entry, ciphers) for entry in entries)
+
+
+def _opens(entry: Entry, ciphers: Iterable[AESGCM]) -> bool:
+    bound = _bound(entry.originator_id, entry.version, entry.topic, entry.schema, entry.event_id, entry.key_id)
+    nonce, sealed = entry.body[:_NONCE], entry.body[_NONCE:]
+    for cipher in ciphers:
+        with suppress(InvalidTag, ValueError):
+            cipher.decrypt(nonce, sealed, bound)
+            return True
+    return False
 
 
 def _decrypt(entry: Entry, key: Key) -> bytes:

@@ -79,8 +79,9 @@ class KeyRing:
         self._by_id: dict[tuple[str, str], Key | None] = {}
         #: called with the profile whenever a key of it is dropped: what was read with it must not be kept
         self.forgotten: list[Callable[[str], None]] = []
-        #: told of each key once it is destroyed: profile, id, and the fingerprint of what it was, if it was there
-        self.destroyed: list[Callable[[str, str, str], Awaitable[None]]] = []
+        #: told of each key once it is destroyed: profile, id, the fingerprint of what it was, if it was there, and what
+        #: its tombstone says
+        self.destroyed: list[Callable[[str, str, str, str], Awaitable[None]]] = []
 
     async def check(self) -> None:
         """Raise MismatchError when the keys stream was written under another master key."""
@@ -247,7 +248,7 @@ class KeyRing:
         await self.records.erase_before(subject, record.seq)
         self.forget(profile, key_id)
         for told in self.destroyed:
-            await told(profile, key_id, was)
+            await told(profile, key_id, was, CLOSED if closed else "")
 
     async def fingerprint_of(self, profile: str, key_id: str) -> str | None:
         """Return the fingerprint of a key's record, None where there is none or it is destroyed."""

@@ -16,6 +16,7 @@ from domain.events import (
     MemoryRemembered,
     MemoryRestored,
     PrincipalChanged,
+    ProfileErased,
     RecallServed,
     RefusalRecorded,
     Served,
@@ -138,6 +139,8 @@ def _detail(event: Event) -> str:
     match event:
         case SettingsChanged():
             return f"version {event.version}"
+        case ProfileErased():
+            return event.target
         case LogRecovered():
             return f"incarnation {event.incarnation} after {event.end}"
     return ""

@@ -277,10 +277,10 @@ class Backups:
         finally:
             await asyncio.to_thread(lock.release)
 
-    async def _note_destroyed(self, profile: str, key_id: str, record: str) -> None:
+    async def _note_destroyed(self, profile: str, key_id: str, record: str, says: str) -> None:
         """Keep beside the backups that a key must not come back, before anybody is told that it is destroyed."""
         if self.directory is not None and await asyncio.to_thread(self.directory.is_dir):
-            await asyncio.to_thread(add_destroyed, self.directory, [DestroyedKey(profile, key_id, record)])
+            await asyncio.to_thread(add_destroyed, self.directory, [DestroyedKey(profile, key_id, record, says)])
 
     async def status(self) -> BackupsStatus | None:
         """Return what is done about backups, None where nothing is."""

@@ -121,6 +121,10 @@ class Daily(Protocol):
 class Erases(Protocol):
     """What finishes erasures."""
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being erased."""
+
     async def settle(self, profile: str, position: int, seconds: float) -> bool:
         """Wait until what was erased up to a position is gone from here; returns whether it is in time."""
 

@@ -53,7 +53,7 @@ async def copy(core: Core, caller: Caller, profile: str, request: CopyRequest) -
     original = await _original(core, caller, profile, one)
     there.check_write(original.scope)
     await ensure_profile(core, caller, target)
-    if original.scope and await blocked(core, target, contact=original.scope):
+    if original.scope and await blocked(core, target, contacts=[original.scope]):
         raise ErasedError("this contact was erased there", expected="one that is not", found="its tombstone")
     context = caller.context()
     source = await core.events.subject_id(profile, Memory.CATEGORY, original.address)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from domain.events import KeyDestroyed
-from gateways.jetstream.codec import opens
+from gateways.jetstream.codec import readable
 from gateways.jetstream.keys import SECRET, Key, KeyState
 from gateways.jetstream.log import Entry
 from gateways.service.context import Core
@@ -86,8 +86,7 @@ def _try(entries: Sequence[Entry], keys: Sequence[Key]) -> tuple[int, int, bool]
         return 0, 0, True
     most = max(1, _ATTEMPTS // len(keys))
     tried = entries[:most]
-    opened = sum(any(opens(entry, key) for key in keys) for entry in tried)
-    return len(tried) * len(keys), opened, len(tried) == len(entries)
+    return len(tried) * len(keys), readable(tried, keys), len(tried) == len(entries)
 
 
 def _by_category(entries: Sequence[Entry]) -> tuple[Left, ...]:

@@ -15,7 +15,7 @@ from functools import partial
 import structlog
 
 from domain.envelope import Actor, Envelope
-from domain.errors import NotFoundError
+from domain.errors import NotFoundError, UnavailableError
 from domain.events import ProfileDeleted
 from domain.kernel import Context
 from domain.kinds import questions_scope
@@ -40,7 +40,6 @@ _log = structlog.get_logger(__name__)
 _WAKING = frozenset({"profile.erased", "profile.key_destroyed", "profile.deleted"})
 _LATE = frozenset({"conversation.contact_set", "memory.remembered", "memory.restored", "profile.contacts_linked"})
 _EVICTED = 100
-_AGAIN_SECONDS = 60.0
 
 
 class ErasureWorker(ProfileWorker):
@@ -99,12 +98,13 @@ class ErasureWorker(ProfileWorker):
         if not await core.in_thread(lambda: core.directory.is_gone(profile)):
             await self._destroy_named(profile)
             await self._follow(profile)
-        if await take_back(core, profile):
-            # Whoever was to delete something does not answer; what is here is gone all the same.
-            self._queue.wake_later(profile, _AGAIN_SECONDS)
+        left = await take_back(core, profile)
         async with self._moved:
             self._done[profile] = asked
             self._moved.notify_all()
+        if left:
+            # What is here is gone all the same; whoever was to delete the rest is asked again, later and later.
+            raise UnavailableError("a managed memory has not deleted what was erased", found=f"{left} items left")
         return False
 
     # -- what is to be destroyed ----------------------------------------------------------------

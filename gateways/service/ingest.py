@@ -76,7 +76,7 @@ async def ingest(core: Core, caller: Caller, profile: str, request: IngestReques
 
 async def _erased(core: Core, profile: str, session: str, contact: str) -> bool:
     """Whether nothing more is recorded here: the session or whom it is with was erased."""
-    if await blocked(core, profile, contact=contact, session=session):
+    if await blocked(core, profile, contacts=[contact] if contact else [], session=session):
         return True
     try:
         await core.events.keys.key(profile, conversation_scope(session))

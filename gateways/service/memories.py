@@ -133,13 +133,15 @@ async def forget(core: Core, caller: Caller, profile: str, request: ForgetReques
     request = check_forget(request, core.settings.limits)
     if not await core.known_profile(profile):
         raise NotFoundError("no such profile", expected="an existing profile", found=profile)
+    # What a preview says is true of when it was asked for, at least.
+    asked = await core.events.log.last_position() if request.preview else 0
     async with core.profiles.use(profile) as opened:
         memory = await _find(core, opened, request)
         if memory is None:
             done = await _forget_message(core, caller, opened, request.id, preview=request.preview)
         else:
             done = await _forget_memory(core, caller, opened, memory, request)
-    position = done.position or await core.events.log.last_position()
+    position = done.position or asked or await core.events.log.last_position()
     return TouchedReply(
         touched=list(dict.fromkeys((*done.gone, *done.entailed.forgotten))),
         position=core.positions.show(position),

@@ -18,9 +18,10 @@ from gateways.service.forwarding_status import forwarding_status
 from gateways.service.pass_status import pass_status, passes_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
+from gateways.service.usage_status import usage_of
 from projections.directory import ProfileCounts
 from projections.generations import View
-from projections.ledger import ThinkingCounts
+from projections.ledger import ThinkingCounts, UsageRecord
 from umbriel.erasure import DeletedProfile
 from umbriel.types import ProfileInfo, ProfilesReply, StatusReply, ViewStatus, WorkItem
 
@@ -69,6 +70,7 @@ async def _service_status(core: Core, caller: Caller, refused: int, invalid: int
         refused=refused if caller.reach.admin else 0,
         invalid=invalid if caller.reach.admin else 0,
         passes=await core.in_thread(lambda: pass_status(core, records)),
+        usage=usage_of(record for one in opened.values() for record in one.usage),
         backup=await core.backups.status() if core.backups is not None and caller.reach.admin else None,
     )
 
@@ -81,6 +83,7 @@ class _Open(msgspec.Struct, frozen=True):
     resident: int
     work: list[WorkItem]
     thinking: ThinkingCounts
+    usage: list[UsageRecord]
 
 
 async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts], dict[str, _Open]]:
@@ -100,7 +103,7 @@ async def _counts(core: Core, caller: Caller) -> tuple[dict[str, ProfileCounts],
 def _look(core: Core, opened: OpenProfile) -> _Open:
     counts = counts_of(opened)
     work, resident = _work(core, opened, counts), opened.views.vectors.resident_bytes
-    return _Open(counts, core.complete(opened), resident, work, _thinking(opened))
+    return _Open(counts, core.complete(opened), resident, work, _thinking(opened), opened.views.ledger.usage())
 
 
 def _thinking(opened: OpenProfile) -> ThinkingCounts:
@@ -147,6 +150,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         unreadable=thinking.failed,
         forwarding=await core.in_thread(lambda: forwarding_status(core, opened)),
         passes=await core.in_thread(lambda: passes_of(core, opened)),
+        usage=usage_of(await core.in_thread(views.ledger.usage)),
     )
 
 

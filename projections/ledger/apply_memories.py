@@ -157,7 +157,8 @@ def _write_version(db: sqlite3.Connection, envelope: Envelope, event: MemoryReme
         _reinstate(db, event)
     if event.kind == "instruction" and (quiet := suppression_of(event.text)):
         db.execute("INSERT OR REPLACE INTO suppressions VALUES (?, ?, ?)", (event.memory, quiet.subject, quiet.scope))
-    segments = key_segments(event.key)
+    # The day and the topic that a daily reflection is filed under are no subjects that a question names.
+    segments = () if event.source == "reflection" and event.model else key_segments(event.key)
     rows = ((segment, event.memory, len(segments)) for segment in segments)
     db.executemany("INSERT OR IGNORE INTO key_segments VALUES (?, ?, ?)", rows)
     note_grounds(db, envelope, event)

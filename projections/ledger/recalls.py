@@ -30,7 +30,7 @@ WHERE m.folded_key <> '' AND m.folded_key IN (SELECT value FROM json_each(?)) AN
 ORDER BY m.position DESC
 """
 _KEYS_IN_USE = f"""
-SELECT m.key, max(m.position) FROM memories m WHERE m.folded_key <> '' AND {MATCHES}
+SELECT m.key, max(m.position) FROM memories m WHERE m.folded_key <> '' AND {MATCHES} AND NOT {rows.RESTATES}
 GROUP BY m.folded_key ORDER BY 2 DESC LIMIT ?
 """
 

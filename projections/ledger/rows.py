@@ -28,6 +28,7 @@ __all__ = [
     "LIVE_MESSAGE",
     "MEMORY",
     "MESSAGE",
+    "RESTATES",
     "array",
     "conversation",
     "history",
@@ -68,6 +69,9 @@ LIVE_MESSAGE = """
 SELECT m.id, m.content, m.position, m.recorded_at, m.session, m.at, coalesce(c.contact, ''), m.role, m.name
 FROM messages m LEFT JOIN conversations c ON c.session = m.session
 """
+
+#: What the daily reflection wrote: it restates, so its keys are nobody's to write under, and nothing is merged with it.
+RESTATES = "(m.source = 'reflection' AND m.model <> '')"
 
 #: Where a LIVE_MEMORY row says when the memory expires.
 EXPIRES = 16

@@ -9,7 +9,7 @@ from projections.ledger.schema_work import WORK_TABLES
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (

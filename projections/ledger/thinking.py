@@ -42,9 +42,9 @@ SELECT (SELECT count(*) FROM messages m WHERE {_UNREAD}),
     (SELECT count(*) FROM extractions WHERE state = 'failed'),
     (SELECT count(*) FROM memories m WHERE {_UNJUDGED})
 """
-_KEYS = """
+_KEYS = f"""
 SELECT m.key, m.text FROM memories m WHERE m.folded_key <> '' AND m.status = 'live' AND m.scope IS ?
-    AND (m.expires_at IS NULL OR m.expires_at > ?)
+    AND (m.expires_at IS NULL OR m.expires_at > ?) AND NOT {rows.RESTATES}
 ORDER BY m.position DESC LIMIT ?
 """
 # Only a later version says what its address does not derive from. The plus keeps SQLite off the index of scopes.

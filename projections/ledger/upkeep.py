@@ -29,10 +29,11 @@ _SCOPES = """
 SELECT scope, kind FROM memories WHERE status = 'live' AND kind <> 'task' AND (expires_at IS NULL OR expires_at > ?)
 GROUP BY scope, kind HAVING count(*) > 1 ORDER BY max(position) DESC
 """
-# What somebody brought back stays by itself, and so does a copy: what becomes of its original reaches it.
+# What somebody brought back stays by itself, and so does a copy and what restates: what becomes of its original reaches
+# it.
 _NEWEST = f"""
 {rows.MEMORY} WHERE m.status = 'live' AND m.kind <> 'task' AND (m.expires_at IS NULL OR m.expires_at > ?)
-    AND m.scope IS ? AND m.source <> 'copy' AND NOT EXISTS (SELECT 1 FROM memory_events e
+    AND m.scope IS ? AND m.source <> 'copy' AND NOT {rows.RESTATES} AND NOT EXISTS (SELECT 1 FROM memory_events e
         WHERE e.address = m.address AND e.memory = m.id AND e.topic = 'memory.restored')
     ORDER BY m.position DESC LIMIT ?
 """

@@ -138,6 +138,9 @@ async def test_no_file_holds_a_word_of_it(here: Here, tmp_path: Path) -> None:
     assert await found(here, data) >= VIEWED
     questions = await here.call("feed", kinds=["recall"], limit=100)
     assert CANARIES["question"] in str(questions.events)
+    then = questions.position
+    past = await here.call("recall", query=CANARIES["explicit"], contact="*", as_of=then)
+    assert CANARIES["explicit"] in str(past.results)
     preview = await here.call("erase", PERSON, contact=CANARIES["contact"], preview=True)
     assert (preview.preview, preview.sessions, preview.messages, preview.memories) == (True, 1, 2, 3)
     assert preview.linked == (CANARIES["linked"],)
@@ -149,6 +152,9 @@ async def test_no_file_holds_a_word_of_it(here: Here, tmp_path: Path) -> None:
     assert done.proof.attempts == sum(one.events for one in done.proof.left) * done.proof.surviving > 0
     assert await found(here, data) == set()
     assert await here.texts(contact="*", status="all") == ["Bea drinks tea"]
+    assert await here.texts(contact="*", as_of=then) == ["Bea drinks tea"]
+    past = await here.call("recall", query=CANARIES["explicit"], contact="*", as_of=then)
+    assert {one.text for one in past.results} == {"Bea drinks tea"}
     feed = await here.call("feed", kinds=["recall", "profile", "message", "memory", "conversation"], limit=1000)
     assert not any(word.lower() in str(feed.events).lower() for word in CANARIES.values())
     (erased,) = [one for one in feed.events if one.topic == "profile.erased"]

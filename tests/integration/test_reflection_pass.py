@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from domain.digest import Day, Reflected, Reflector, Wording
 from domain.errors import InvalidInputError, UnavailableError
+from domain.grants import Grant, Principal
 from gateways.reflecting import DigestReflector
 from gateways.service import thinking_back
 from gateways.service.daily import DailyPasses
@@ -203,6 +204,25 @@ async def test_contacts_are_never_mixed(here: Here, day: str, told: Told) -> Non
     assert all(len(one.sources) == 1 for one in mine)
 
 
+async def test_a_reader_of_one_contact_learns_of_that_one(here: Here, day: str) -> None:
+    """The feed shows the drafts and reflections of whom they may hear; recall the memories, and nobody else's."""
+    for contact in (f"cat {day}", f"dan {day}"):
+        await say(here, day, f"hidden words of {contact}", session=f"{day} {contact}", contact=contact)
+    await reflected(here, day)
+    reader = Principal("one", "agent", (Grant("p", "read", (f"cat {day}",)),))
+    events = (await here.call("feed", reader, limit=1_000, kinds=["reflection", "memory"])).events
+    shown = str([one.data for one in events])
+    assert f"hidden words of cat {day}" in shown
+    assert "hidden words of dan" not in shown
+    assert {one.topic for one in events} >= {"reflection.drafted", "reflection.recorded"}
+    everybody = str([one.data for one in (await here.call("feed", limit=1_000, kinds=["reflection"])).events])
+    assert f"hidden words of dan {day}" in everybody
+    found = await here.call("recall", reader, query=f"talked on {day}", contact=f"cat {day}", limit=50)
+    texts = [one.text for one in found.results]
+    assert any("hidden words of cat" in text for text in texts)
+    assert not any("hidden words of dan" in text for text in texts)
+
+
 async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str, told: Told) -> None:
     """Recalled text is taken out, system prompts and orders to be quiet are not shown, reflections are no notes."""
     told.wordings = (Wording(topic="it", text="So it was.", lines=(0,)),)
@@ -217,6 +237,23 @@ async def test_what_came_out_of_memory_does_not_go_in_again(here: Here, day: str
     shown = await reflected(here, today, dry_run=True)
     assert shown.days == [] or all("thought of my own" not in str(one) for one in shown.days)
     assert not any("thought of my own" in note.text for one in told.asked for note in one.notes)
+
+
+async def test_what_restates_stands_in_nobodys_way(here: Here, day: str) -> None:
+    """Its key is no subject: no question matches it, and nothing is written or merged under it."""
+    contact = f"eve {day}"
+    await say(here, day, f"note b{day} = Eve collects stamps {day}", session=day, contact=contact)
+    await reflected(here, day)
+    core = here.runtime.service.core
+    async with core.profiles.use("p") as profile:
+        ledger, now = profile.views.ledger, datetime.now(UTC)
+        assert [known.key for known in ledger.known_keys(contact, now=now)] == [f"b{day}"]
+        assert ledger.keys_in_use([contact], now=now, limit=9) == [f"b{day}"]
+        assert [one.text for one in ledger.newest(contact, as_of=now, limit=9)] == [f"Eve collects stamps {day}"]
+        assert ledger.keys_matching(["reflection", "learnt", *day.split("-")], now=now, scopes=[contact]) != []
+        found = ledger.keys_matching(["reflection", "learnt", "conversations"], now=now, scopes=[contact])
+    assert found == []
+    assert (await here.call("get", key=f"reflection:{day}:learnt", contact=contact)).text
 
 
 async def test_what_restates_is_not_judged(here: Here, day: str) -> None:

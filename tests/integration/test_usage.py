@@ -80,3 +80,27 @@ async def test_a_failed_append_neither_loses_nor_doubles(
         await usages.flush()
     await usages.flush()
     assert [entry.calls for entry in await recorded(runtime)] == [2]
+
+
+async def test_the_status_shows_it_by_model(runtime: Runtime) -> None:
+    """Calls, tokens, cost, and whose figures they are; a profile's own, and of the service those of all."""
+    meter = Meter()
+    usages = Usages(runtime.service.core.events, meter)
+    for profile in ("p", "q"):
+        count(meter, profile)
+    for purpose, estimated in (("extract.full", False), ("judge", True)):
+        tokens = Tokens(1_000, 1, estimated=estimated)
+        meter.count("p", provider="local", model="small", purpose=purpose, tokens=tokens)
+    meter.count("p", provider="jev", model="guess", purpose="judge", tokens=Tokens(2, 3, estimated=True))
+    await usages.flush()
+    await recorded(runtime)
+    shown = {one.model: one for one in (await call(runtime, "status")).usage}
+    assert list(shown) == ["small", "m", "guess"]
+    small = shown["small"]
+    assert (small.calls, small.input_tokens, small.output_tokens, small.cost) == (2, 2_000, 2, None)
+    assert (small.figures, small.purposes) == ("both", ["extract.full", "judge"])
+    assert (shown["m"].provider, shown["m"].cost, shown["m"].figures) == ("openai", 2.0, "provider")
+    assert (shown["guess"].figures, shown["guess"].first_day) == ("estimated", shown["guess"].last_day)
+    whole = {one.model: one.calls for one in (await call(runtime, "status", "_")).usage}
+    assert whole["m"] == 2
+    assert (await call(runtime, "status", "q")).usage[0].calls == 1

@@ -196,3 +196,20 @@ async def test_everything_written_can_be_proven(data: Path) -> None:
 def log_of(world: World[None]) -> Any:
     """The log of a service."""
     return world.runtime.service.core.events.log
+
+
+async def test_seals_outlive_erasure(data: Path) -> None:
+    """What is erased nobody reads, and the log still proves that it was written; the audit says who erased it."""
+    async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
+        listed = (await world.call("list", contact="jo", limit=500)).entries
+        lost = next(one.position for one in listed if one.contact == "jo")
+        await world.call("erase", PERSON, contact="jo")
+        reply = await world.call("proof", id=lost)
+        check_proof(msgspec.json.decode(msgspec.json.encode(reply), type=Proof), check_signature)
+        entries = (await world.call("audit", PERSON, action="profile.erased")).entries
+        assert [(one.action, one.principal, one.detail) for one in entries] == [("erased", "local", "contact")]
+        gone = [one for one in (await world.call("audit", PERSON, limit=500)).entries if one.erased]
+        assert lost in {one.position for one in gone}
+        assert not any(one.principal or one.memories or one.detail for one in gone)
+    found = await look(data)
+    assert (found.findings, found.unreadable > 0) == ([], True)

@@ -104,6 +104,16 @@ def test_another_key_opens_nothing() -> None:
         codec.open(stored(codec.seal(envelope(), KEY)), Key(KEY.key_id, bytes(32)))
 
 
+def test_what_can_be_read_with_any_key_is_counted() -> None:
+    """Whatever key an event names: one that was copied under another name is found, others open nothing."""
+    entries = [stored(codec.seal(envelope(), KEY)) for _ in range(3)]
+    other = Key("o" * 26, bytes(range(1, 33)))
+    assert codec.readable(entries, [other]) == codec.readable(entries, []) == codec.readable([], [KEY]) == 0
+    assert codec.readable(entries, [other, Key("c" * 26, KEY.material)]) == len(entries)
+    spoilt = msgspec.structs.replace(entries[0], body=b"short")
+    assert codec.readable([spoilt, *entries[1:]], [KEY]) == len(entries) - 1
+
+
 def test_vectors_are_binary() -> None:
     """The vectors of an embedding survive, whatever bytes they have."""
     vectors = bytes(range(256)) * 6

@@ -9,6 +9,7 @@ from umbriel._wire import Reply, Request
 from umbriel.backups import BackupsStatus
 from umbriel.erasure import DeletedProfile
 from umbriel.upkeep import PassStatus
+from umbriel.usage import ModelUsage
 
 __all__ = [
     "ForwardingStatus",
@@ -125,6 +126,8 @@ class StatusReply(Reply, frozen=True):
     forwarding: list[ForwardingStatus] = []
     #: what is done once a day, and over how many profiles it still is to be
     passes: list[PassStatus] = []
+    #: what model calls came to, by model; of the whole service those of open profiles
+    usage: list[ModelUsage] = []
     #: the last backup that was made by itself, and when the next is due; None where none are
     backup: BackupsStatus | None = None
     #: who asked, and as what: ``person`` or ``agent``
