@@ -6,21 +6,23 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import structlog
 
 from domain.settings import Settings
-from gateways.api import Api
 from gateways.bootstrap import LOOPBACK, Runtime, running
 from gateways.jetstream.tls import Tls
 from gateways.providing import provider_set
-from gateways.rest import Rest
 from gateways.server_settings import load_settings
-from gateways.web import Web, over_http, web_address
+
+if TYPE_CHECKING:
+    from gateways.web import Web
 
 __all__ = ["serve"]
 
@@ -44,7 +46,7 @@ async def serve(
 
     With ``http`` (``HOST:PORT``) the REST API is served too.
     """
-    address = web_address(http, tls) if http else None
+    over_http = _over_http(http, tls)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -69,7 +71,7 @@ async def serve(
                 meter=providers.meter,
             )
         )
-        web = await stack.enter_async_context(over_http(runtime, address)) if address else None
+        web = await stack.enter_async_context(over_http(runtime)) if over_http else None
         endpoint = data / "endpoint.json"
         _publish_endpoint(endpoint, runtime.url, web.url if web else "", tls, tls_ca)
         _log.info("serving", url=runtime.url, http=web.url if web else "", data=str(data))
@@ -80,6 +82,23 @@ async def serve(
         finally:
             endpoint.unlink(missing_ok=True)
     _log.info("stopped")
+
+
+class _Edge(Protocol):
+    """What answers requests, and when it did last."""
+
+    last_request: float
+    active: int
+
+
+def _over_http(http: str, tls: Tls | None) -> Callable[[Runtime], AbstractAsyncContextManager[Web]] | None:
+    """Return what serves HTTP, None where nothing is to; a wrong address is an error before anything starts."""
+    if not http:
+        return None
+    from gateways import web
+
+    address = web.web_address(http, tls)
+    return lambda runtime: web.over_http(runtime, address)
 
 
 def _publish_endpoint(path: Path, url: str, http: str, tls: Tls | None, authority: Path | None) -> None:
@@ -101,7 +120,7 @@ def _publish_endpoint(path: Path, url: str, http: str, tls: Tls | None, authorit
 
 
 def _is_idle(runtime: Runtime, web: Web | None, settings: Settings) -> bool:
-    edges: list[Api | Rest] = [runtime.api, *([web.rest] if web else [])]
+    edges: list[_Edge] = [runtime.api, *([web.rest] if web else [])]
     core, quiet = runtime.service.core, time.monotonic() - max(edge.last_request for edge in edges)
     settled = core.worker.idle and core.rebuilds.idle and core.past.idle and core.forwarded()
     settled = settled and (core.daily is None or core.daily.idle) and (core.backups is None or core.backups.idle)
