@@ -32,7 +32,7 @@ from domain.events import (
 from domain.grants import ALL
 from domain.ids import split_memory_id
 from domain.indexing import HasScope, key_scope_of, memory_key_scope
-from domain.kinds import contact_scope, contacts_scope, conversation_scope, profile_scope
+from domain.kinds import contact_scope, contacts_scope, conversation_scope, profile_scope, questions_scope
 from domain.passes import CONSOLIDATION, upkeep_id
 from domain.reflection import reflection_key_scope
 
@@ -112,15 +112,19 @@ def scope_of(event: Event, written: Mapping[str, HasScope]) -> str:
         case ReflectionDrafted():
             sessions = {one.session for one in event.thoughts}
             return reflection_key_scope(event.contact, sessions.pop() if len(sessions) == 1 else "")
-        case RecallServed() if event.session:
-            return conversation_scope(event.session)
-        case RecallServed() if event.contact not in {"", ALL}:
-            return contact_scope(event.contact)
+        case RecallServed():
+            return _scope_of_questions(event)
         case _ if event.category() in _OF_SESSIONS:
             return conversation_scope(str(getattr(event, "session", "")))
         case _ if event.category() == "memory":
             return _scope_of_memory(memory_of(event), written)
     return profile_scope()
+
+
+def _scope_of_questions(event: RecallServed) -> str:
+    if event.session:
+        return conversation_scope(event.session)
+    return questions_scope() if event.contact in {"", ALL} else contact_scope(event.contact)
 
 
 def _scope_of_thought(event: ReflectionRecorded, written: Mapping[str, HasScope]) -> str:

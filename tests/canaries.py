@@ -13,6 +13,7 @@ from domain.events import (
     GoalClosed,
     GoalProgressed,
     GoalSet,
+    ImportStarted,
     KeyDestroyed,
     LogRecovered,
     PassCompleted,
@@ -20,6 +21,7 @@ from domain.events import (
     ProfileCreated,
     ProfileDeleted,
     ProfileErased,
+    ProfileImported,
     SealMade,
     SettingsChanged,
 )
@@ -37,6 +39,8 @@ MEMORY = f"{ADDRESS}@1"
 #: Events with words of their own, which no message and no memory is behind.
 UNQUOTING = frozenset(
     {
+        ImportStarted,
+        ProfileImported,
         GoalSet,
         GoalProgressed,
         GoalClosed,

@@ -13,17 +13,25 @@ import msgspec
 from msgspec.structs import replace
 
 from domain.envelope import Envelope
-from domain.errors import InvalidInputError
+from domain.errors import ErasedError, InvalidInputError
 from domain.events import (
     EmbeddingComputed,
     EmbeddingFailed,
+    ErasureLifted,
     Event,
     ImportStarted,
+    KeyDestroyed,
+    LogRecovered,
     MemoryRemembered,
     MemoryRestored,
+    PrincipalChanged,
     ProfileCreated,
+    ProfileDeleted,
+    ProfileErased,
     ProfileImported,
+    SealMade,
 )
+from domain.grants import ALL
 from domain.homes import memories_of, scope_of, subject_parts
 from domain.ids import keyed_id, originator_id
 from domain.indexing import HasScope
@@ -33,6 +41,7 @@ from gateways.service.context import Core
 from gateways.service.export_redacting import Gone, shown
 from gateways.service.import_reading import Incoming
 from gateways.service.profiles import OpenProfile
+from gateways.service.tombstones import blocked
 from projections.ledger import Ledger
 from umbriel.imports import Outcome
 
@@ -41,6 +50,19 @@ __all__ = ["Placed", "place"]
 
 #: What is imported stands behind everything that was forgotten at a place of the log.
 _LATER = 2**62
+#: Facts of the log that they were exported from.
+_OF_ITS_LOG = (
+    EmbeddingFailed,
+    ErasureLifted,
+    ImportStarted,
+    KeyDestroyed,
+    LogRecovered,
+    PrincipalChanged,
+    ProfileDeleted,
+    ProfileErased,
+    ProfileImported,
+    SealMade,
+)
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +132,7 @@ async def _place(
     if envelope is None:
         return Placed(line=line, outcome="erased", reason="it was erased before it was exported")
     event = envelope.data
-    if isinstance(event, ImportStarted | ProfileImported | EmbeddingFailed) or event.category() == "seal":
+    if isinstance(event, _OF_ITS_LOG):
         return Placed(line=line, outcome="skipped", reason="it tells of the log it was exported from")
     if isinstance(event, EmbeddingComputed):
         return _place_embedding(profile, line, event, known)
@@ -119,17 +141,37 @@ async def _place(
         parts = subject_parts(event, envelope.event_id)
     except InvalidInputError as error:
         return Placed(line=line, outcome="conflict", reason=f"{error.message}: {error.found}")
-    if scope not in erased:
-        erased[scope] = await core.events.keys.destroyed_at(profile.name, scope)
-    if (at := erased[scope]) is not None and envelope.recorded_at <= at:
+    if await _is_erased(core, profile, envelope, scope, erased):
         return Placed(line=line, outcome="erased", reason="it was erased here")
     if isinstance(event, ProfileCreated):
         event = replace(event, name=profile.name)
-    key = await core.events.keys.key(profile.name, scope)
+    try:
+        key = await core.events.keys.key(profile.name, scope)
+    except ErasedError:
+        return Placed(line=line, outcome="erased", reason="it was erased here")
     home = originator_id(profile.name, event.category(), keyed_id(profile.secret, *parts))
     here = replace(envelope, originator_id=home, data=event, key_scope=scope, key_id=key.key_id)
     _note_embedding(profile, here, known)
     return Placed(line=line, envelope=here)
+
+
+async def _is_erased(
+    core: Core, profile: OpenProfile, envelope: Envelope, scope: str, erased: dict[str, datetime | None]
+) -> bool:
+    """Whether the key of a scope was destroyed after this was recorded, or what it is about is blocked."""
+    if scope not in erased:
+        erased[scope] = await core.events.keys.destroyed_at(profile.name, scope)
+    if (at := erased[scope]) is not None and envelope.recorded_at <= at:
+        return True
+    event = envelope.data
+    names = (getattr(event, "contact", None), getattr(event, "scope", None))
+    contacts = sorted({one for one in names if one and one != ALL})
+    session = getattr(event, "session", "")
+    about = "\n".join(("blocked", *contacts, session))
+    if about not in erased:
+        found = bool(contacts or session) and await blocked(core, profile.name, contacts=contacts, session=session)
+        erased[about] = datetime.max.replace(tzinfo=UTC) if found else None
+    return erased[about] is not None
 
 
 def _note_embedding(profile: OpenProfile, envelope: Envelope, known: _Known) -> None:

@@ -260,6 +260,7 @@ def test_every_topic_is_decided_about() -> None:
     silent = {"access.counted", "recall.served", "usage.recorded", "refusal.recorded"}
     silent |= {"extraction.completed", "extraction.failed", "reflection.drafted", "reflection.recorded"}
     silent |= {"goal.set", "goal.progressed", "goal.closed", "seal.made", "recovery.recorded", "principal.changed"}
+    silent |= {"profile.import_started", "profile.imported"}
     silent |= {"conversation.notes_set", "conversation.task_set", "conversation.task_cleared"}
     silent |= {"conversation.overlay_added", "conversation.summary_rewritten"}
     added = {"message.recorded", "memory.remembered", "memory.restored", "embedding.computed"}
