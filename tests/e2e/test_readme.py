@@ -6,10 +6,13 @@ import json
 import os
 import re
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from mcp import Client, StdioServerParameters
 
 from umbriel import Umbriel
@@ -119,6 +122,39 @@ async def test_the_hooks_remember_across_restarts(tmp_path: Path) -> None:
             await Umbriel.stop_embedded(tmp_path / "memory")
     assert [done.returncode for done in shown] == [0, 0], shown
     assert "Releases go out on Tuesdays." in shown[1].stdout
+
+
+def in_shell(script: str, cwd: Path) -> list[str]:
+    """Run a script with `umbriel` on its path and return what it showed; what it left in the background may go on."""
+    command = cwd / "bin" / "umbriel"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gateways.cli "$@"\n', "utf-8")
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}
+    # Into a file: a service in the background would hold a pipe open.
+    with (cwd / "shown").open("w") as shown:
+        subprocess.run(
+            ["bash", "-c", script], cwd=cwd, env=environment, stdout=shown, stderr=shown, timeout=100, check=True
+        )
+    return (cwd / "shown").read_text("utf-8").splitlines()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: there is no curl on this machine")
+async def test_curl_remembers_across_restarts(tmp_path: Path) -> None:
+    """The lines of curl, as a script: what was said before the restart is in what a model is to see after it."""
+    (block,) = [block for block in blocks("sh") if "curl" in block]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    try:
+        lines = in_shell(block.replace("8400", port), tmp_path)
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    answers = [json.loads(line) for line in lines if line.startswith("{")]
+    assert [min(one) for one in answers] == ["outcomes", "memory", "budget"], lines
+    (seen,) = [one["content"] for one in answers[-1]["messages"]]
+    assert "The user lives in Porto." in seen
+    assert "Answer in French" in seen
 
 
 async def test_the_agent_loop_remembers_across_restarts(tmp_path: Path) -> None:
