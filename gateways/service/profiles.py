@@ -331,6 +331,8 @@ class Profiles:
     async def remove(self, name: str) -> None:
         """Close a profile that was deleted, and remove its files."""
         await self._drop(name)
+        for let_go in self.unfed:
+            await let_go(name)
         await self.retired(name)
         async with self._turn(name):
             await asyncio.to_thread(shutil.rmtree, self.root(name), ignore_errors=True)

@@ -52,7 +52,7 @@ def _main(model: str, context: str) -> None:
     params.n_ctx = int(context)
     params.n_parallel = 1
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = 2
+    params.cpuparams.n_threads = 1
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     server = xllamacpp.Server(params)

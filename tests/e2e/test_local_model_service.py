@@ -21,7 +21,7 @@ timeout = 90.0
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(660)
 async def test_a_conversation_is_read_by_a_real_model(tmp_path: Path) -> None:
     """A turn is read or its failure recorded, memories name their lines, an answer its results or why there is none.
 
@@ -34,7 +34,7 @@ async def test_a_conversation_is_read_by_a_real_model(tmp_path: Path) -> None:
         with ServiceProcess(data) as service:
             async with await service.client() as client:
                 said = await client.ingest([Message(role="user", content="I live in Lisbon.")], session="s")
-                async with asyncio.timeout(360):
+                async with asyncio.timeout(600):
                     while (await client.status()).unread:  # noqa: ASYNC110 -- seen from outside only
                         await asyncio.sleep(0.5)
                 events = (await client.feed(limit=500)).events
