@@ -21,6 +21,7 @@ from umbriel.grants import (
     PrincipalAddRequest,
     PrincipalInfo,
     PrincipalNameRequest,
+    PrincipalRotateRequest,
     PrincipalSecret,
     PrincipalsReply,
 )
@@ -72,7 +73,7 @@ class Administration:
             await self.changed(caller, stored.principal, "revoked")
             return PrincipalSecret(principal=_info(stored), applied=await self._apply())
 
-    async def rotate(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
+    async def rotate(self, caller: Caller, request: PrincipalRotateRequest) -> PrincipalSecret:
         """Replace what proves a principal."""
         async with self._lock:
             stored, secret = self._principals.rotate(request.name, nkey=request.nkey)

@@ -16,6 +16,7 @@ from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
+from gateways.service.decoding import decoded
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.diffing import diff
 from gateways.service.erasing import ERASING
@@ -97,12 +98,7 @@ class Service:
             raise InvalidInputError("unknown verb", expected=", ".join(VERBS), found=repr(verb[:40]))
         caller = Caller(principal.name, principal.type, grants=principal.grants)
         caller = check_verb(operation.needs, caller, profile)
-        try:
-            request = msgspec.json.decode(body or b"{}", type=operation.request, strict=True)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidInputError(
-                f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
-            ) from error
+        request = decoded(verb, body, operation.request)
         check_contacts(operation.needs, caller.reach, request)
         if verb not in _ALWAYS:
             self.core.events.log.check_sound()
@@ -110,10 +106,6 @@ class Service:
         if operation.needs.access == "write" and verb != "ingest":
             await check_not_erased(self.core, profile, request)
         return await operation.run(self, caller, profile, request)
-
-
-def _fields(operation: Verb) -> str:
-    return "fields " + ", ".join(operation.request.__struct_fields__)
 
 
 async def _ingest(service: Service, caller: Caller, profile: str, request: wire.IngestRequest) -> msgspec.Struct:
@@ -295,7 +287,7 @@ async def _principal_revoke(
 
 
 async def _principal_rotate(
-    service: Service, caller: Caller, _: str, request: admin.PrincipalNameRequest
+    service: Service, caller: Caller, _: str, request: admin.PrincipalRotateRequest
 ) -> msgspec.Struct:
     return await service.administration.rotate(caller, request)
 
@@ -391,7 +383,7 @@ VERBS: dict[str, Verb] = {
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
-        Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
+        Verb("principal_rotate", admin.PrincipalRotateRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
         Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
         Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )

@@ -25,6 +25,7 @@ from umbriel._errors import (
     UnavailableError,
     error_from,
 )
+from umbriel._surrogates import lone_surrogate
 from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name", "trusting"]
@@ -284,11 +285,7 @@ def _encode(request: msgspec.Struct | Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(request)
     except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            "the text holds a lone surrogate",
-            expected="valid Unicode",
-            found=f"U+{ord(error.object[error.start]):04X} in {error.object[:40]!a}",
-        ) from error
+        raise lone_surrogate(error) from error
     except (TypeError, ValueError) as error:
         raise InvalidInputError("the request cannot be sent", expected="JSON values", found=str(error)) from error
 
