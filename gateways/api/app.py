@@ -22,6 +22,7 @@ from domain.errors import BuildingError, InvalidInputError, RefusedError, Umbrie
 from domain.grants import Principal
 from gateways.service.feed_places import check_unchanged
 from gateways.service.service import VERBS, Service
+from umbriel._json import encoded
 from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "Api"]
@@ -148,7 +149,7 @@ def _names(message: NatsMessage) -> tuple[str, str]:
 
 
 def _encode(reply: msgspec.Struct) -> bytes:
-    body = msgspec.json.encode(reply)
+    body = encoded(reply)
     if len(body) > _REPLY_BYTES:
         raise InvalidInputError(
             "the reply is too large for one message; ask for less",

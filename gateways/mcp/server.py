@@ -116,10 +116,13 @@ def _request(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
     Raises InvalidInputError for an argument that this tool does not offer.
     """
-    unknown = sorted(set(arguments) - set(tool.accepts()))
-    if unknown:
+    unknown = next((name for name in arguments if name not in tool.accepts()), None)
+    if unknown is not None:
+        # In the service's own words, for what is offered here is a part of what it knows.
         raise InvalidInputError(
-            f"{tool.name} has no such argument", expected=", ".join(tool.accepts()), found=", ".join(unknown)[:200]
+            f"the {tool.verb} request does not fit",
+            expected=f"fields {', '.join(tool.accepts())}",
+            found=f"Object contains unknown field `{unknown[:200]}`",
         )
     # Made up here, so that a request which is sent again writes once.
     ours = {"request_id": uuid.uuid4().hex} if "request_id" in tool.request.__struct_fields__ else {}

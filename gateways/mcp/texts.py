@@ -10,6 +10,7 @@ import msgspec
 from domain.fence import fence
 from gateways.provenance import answered, fenced
 from umbriel import UmbrielError
+from umbriel._json import encoded
 from umbriel.contexts import ContextPart, ContextReply
 from umbriel.types import ListReply, Memory, RecallReply, RememberReply, TouchedReply
 
@@ -81,7 +82,7 @@ def context(reply: ContextReply) -> str:
 
 def as_json(reply: msgspec.Struct) -> str:
     """Return a reply as JSON, fenced: it may quote anything."""
-    return fence([msgspec.json.format(msgspec.json.encode(reply), indent=1).decode()])
+    return fence([msgspec.json.format(encoded(reply), indent=1).decode()])
 
 
 def refused(error: UmbrielError) -> str:
