@@ -19,6 +19,7 @@ import msgspec
 import nats.aio.client
 import structlog
 from mcp import Client
+from mcp.server.lowlevel import Server
 from mcp.types import TextContent
 
 from gateways.cli.app import run
@@ -56,25 +57,38 @@ Runner = Callable[["Surfaces", str, str, Fields], Outcome]
 
 
 class Surfaces:
-    """Asks one service over each of its surfaces, as its agent."""
+    """Asks one service over each of its surfaces as one principal, its own agent unless another is named."""
 
-    def __init__(self, rest: RestService, scratch: Path) -> None:
+    def __init__(self, rest: RestService, scratch: Path, principal: str = AGENT, password: str = "") -> None:
         self.rest = rest
         self.scratch = scratch
-        self.password = (rest.data / "secrets" / f"{AGENT}.password").read_text().strip()
+        self.principal = principal
+        self.password = password or (rest.data / "secrets" / f"{principal}.password").read_text().strip()
         self._clients: dict[str, Umbriel] = {}
         self._nats: nats.aio.client.Client | None = None
+        self._servers: dict[str, Server[Any]] = {}
 
     async def client(self, profile: str) -> Umbriel:
         """Return a client on the service's loop; all profiles share one connection."""
-        first = next(iter(self._clients.values()), None) or await self.rest.client(profile=profile, principal=AGENT)
+        first = next(iter(self._clients.values()), None) or await Umbriel.connect(
+            self.rest.runtime.url, principal=self.principal, password=self.password, profile=profile
+        )
         return self._clients.setdefault(profile, first.for_profile(profile))
+
+    def server(self, profile: str) -> Server[Any]:
+        """Return the MCP server of a profile, with every tool."""
+        if profile not in self._servers:
+            self._servers[profile] = build(Connection(lambda: self.client(profile)), TOOLS)
+        return self._servers[profile]
 
     async def nats(self) -> nats.aio.client.Client:
         """Return a plain connection to the NATS server."""
         if self._nats is None:
             self._nats = await nats.connect(
-                self.rest.runtime.url, user=AGENT, password=self.password, inbox_prefix=f"_INBOX_{AGENT}".encode()
+                self.rest.runtime.url,
+                user=self.principal,
+                password=self.password,
+                inbox_prefix=f"_INBOX_{self.principal}".encode(),
             )
         return self._nats
 
@@ -96,7 +110,7 @@ def over_nats(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Ou
 
     async def ask() -> Outcome:
         connection = await surfaces.nats()
-        answer = await connection.request(f"umbriel.api.{AGENT}.{profile}.{verb}", body, timeout=20)
+        answer = await connection.request(f"umbriel.api.{surfaces.principal}.{profile}.{verb}", body, timeout=20)
         said = json.loads(answer.data)
         if not (answer.headers or {}).get("Umbriel-Error"):
             return Outcome("", answer.data.decode())
@@ -110,7 +124,7 @@ def over_nats(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Ou
 def over_http(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Outcome:
     """Ask under the verb's path; the body is the same JSON."""
     method, path, query, sent = as_http(verb, profile, fields)
-    with surfaces.rest.speaking(AGENT) as client:
+    with surfaces.rest.speaking(surfaces.principal) as client:
         body = None if sent is None else json.dumps(sent).encode()
         headers = {} if sent is None else {"Content-Type": "application/json"}
         response = client.request(method, path, params=query, content=body, headers=headers)
@@ -141,8 +155,7 @@ def over_mcp(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Out
     """Call the verb's tool with the protocol's own client, in memory."""
 
     async def ask() -> Outcome:
-        connection = Connection(lambda: surfaces.client(profile))
-        async with Client(build(connection, TOOLS)) as session:
+        async with Client(surfaces.server(profile)) as session:
             return _of_tool(await session.call_tool(_tool(verb), dict(fields)))
 
     return surfaces.rest.on_loop(ask())
@@ -163,7 +176,7 @@ def _of_tool(result: Any) -> Outcome:
 
 def over_command_line(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Outcome:
     """Run the verb's command in this process, on the service's NATS port."""
-    place = ["--nats", surfaces.rest.runtime.url, "--principal", AGENT]
+    place = ["--nats", surfaces.rest.runtime.url, "--principal", surfaces.principal]
     argv = _argv(surfaces, verb, fields, ["--profile", profile, "--json", *place])
     out, err = io.StringIO(), io.StringIO()
     code = 0
