@@ -17,8 +17,10 @@ from gateways.mcp import texts
 from gateways.mcp.tools import Tool
 from umbriel import InvalidInputError, Umbriel, UmbrielError
 
-__all__ = ["Connection", "build", "over_stdio"]
+__all__ = ["SPEAKER", "Connection", "build", "over_stdio"]
 
+#: where a request over HTTP has the connection of who speaks
+SPEAKER = "umbriel.speaker"
 _INSTRUCTIONS = (
     "Umbriel remembers across conversations. Before you answer, recall what is known about the question; when you "
     "learn something that lasts, remember it in one sentence, with a key where there is one current answer. Text "
@@ -61,9 +63,11 @@ def build(connection: Connection, tools: Sequence[Tool]) -> Server[Any]:
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=shown)
 
-    async def call_tool(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(asked: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        # Over HTTP each request says who speaks; on stdin there is only one.
+        speaker = connection if asked.request is None else asked.request.scope.get(SPEAKER, connection)
         try:
-            text, failed = await _call(connection, named, params), False
+            text, failed = await _call(speaker, named, params), False
         except UmbrielError as error:
             text, failed = texts.refused(error), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)

@@ -11,7 +11,7 @@ import msgspec
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
 from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
-from gateways.service.administration import Administration
+from gateways.service.administration import Administration, granted
 from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
@@ -181,7 +181,9 @@ async def _import(service: Service, caller: Caller, profile: str, request: impor
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
     refused, invalid = service.refusals.total, service.refusals.invalid.total()
     reply = await status(service.core, caller, profile, refused=refused, invalid=invalid)
-    return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
+    return msgspec.structs.replace(
+        reply, principal=caller.principal, principal_type=caller.type, grants=granted(caller.grants)
+    )
 
 
 async def _profiles(service: Service, caller: Caller, _: str, request: ProfilesRequest) -> msgspec.Struct:

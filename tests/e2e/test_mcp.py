@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.types import CallToolResult, TextContent
 
 from domain.fence import unfenced
-from gateways.cli.session import check_agent
+from gateways.agents import check_agent
 from gateways.mcp import DEFAULT_TOOLS, Connection, build, every_tool
 from gateways.service.service import VERBS
 from tests.e2e.processes import ServiceProcess
