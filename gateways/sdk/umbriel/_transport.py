@@ -57,6 +57,7 @@ class Transport:
 
     def __init__(self, principal: str) -> None:
         self.principal = check_name(principal, field="principal")
+        self.retry_seconds = RETRY_SECONDS
         self._client = Client()
         self._reconnected = asyncio.Event()
         self._last_error: Exception | None = None
@@ -189,12 +190,12 @@ class Transport:
         """Send one request and return its reply decoded, or raise what the server answered.
 
         ``timeout`` is the seconds one attempt may take. Errors marked retryable and a missing
-        service are tried again for `RETRY_SECONDS` unless ``retry`` is off; a lost reply only where
-        ``idempotent``.
+        service are tried again for ``retry_seconds``, with the same bytes and so the same request id,
+        unless ``retry`` is off; a lost reply only where ``idempotent``.
         """
         subject = f"umbriel.api.{self.principal}.{profile}.{verb}"
         body = _encode(request)
-        deadline = time.monotonic() + (RETRY_SECONDS if retry else 0.0)
+        deadline = time.monotonic() + (self.retry_seconds if retry else 0.0)
         pause = _FIRST_PAUSE
         while True:
             try:
