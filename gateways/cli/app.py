@@ -28,6 +28,7 @@ from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.hook import hook
 from gateways.cli.importing import import_
 from gateways.cli.ingest import ingest
+from gateways.cli.inspect import inspect
 from gateways.cli.keys import keys
 from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
@@ -56,7 +57,15 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "hook": hook, "status": status, "profiles": profiles},
+    "Start": {
+        "demo": demo,
+        "serve": serve,
+        "inspect": inspect,
+        "mcp": mcp,
+        "hook": hook,
+        "status": status,
+        "profiles": profiles,
+    },
     "Write": {
         "ingest": ingest,
         "remember": remember,

@@ -12,6 +12,7 @@ from umbriel.auditing import AuditRequest
 from umbriel.backups import BackupRequest
 from umbriel.diffs import DiffRequest
 from umbriel.erasure import DeleteProfileRequest, EraseRequest
+from umbriel.inspecting import InspectRequest
 from umbriel.keys import KeysRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
@@ -163,5 +164,6 @@ EXAMPLES: dict[str, Example] = {
     "principal_token": Example(
         "Make a bearer token; it is in the reply, this once", tokens.TokenRequest(name="shop-bot", label="web shop")
     ),
+    "inspect": Example("Get a way into the web inspector, good for one login", InspectRequest(name="local")),
     "principal_token_revoke": Example("Take a bearer token away", tokens.TokenRevokeRequest(id="3f9a1c20b7d4")),
 }

@@ -112,6 +112,7 @@ _GIVEN = (
     (Route("principal_revoke", "DELETE", "/v1/principals/{name}"),),
     (Route("principal_rotate", "POST", "/v1/principals/{name}/rotate"),),
     (Route("principal_token", "POST", "/v1/principals/{name}/tokens"),),
+    (Route("inspect", "POST", "/v1/inspect"),),
     (Route("principal_token_revoke", "DELETE", "/v1/tokens/{id}"),),
 )
 

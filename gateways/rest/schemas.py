@@ -11,6 +11,7 @@ from domain.settings import Limits
 from gateways.rest.health import Ready
 from gateways.rest.problems import STATUS, Problem
 from gateways.service.service import VERBS
+from umbriel.inspecting import LoginReply, LoginRequest
 
 __all__ = ["Schema", "components", "properties"]
 
@@ -33,6 +34,7 @@ _LENGTHS = {
 _LIMITS: dict[tuple[str, str], Schema] = {
     ("IngestRequest", "messages"): {"minItems": 1, "maxItems": _SIZES.messages_per_ingest},
     ("ListRequest", "limit"): {"minimum": 1, "maximum": _SIZES.list_limit},
+    ("ListRequest", "text"): {"maxLength": _SIZES.query_bytes},
     ("FeedRequest", "limit"): {"minimum": 1, "maximum": _SIZES.feed_limit},
     ("FeedRequest", "wait"): {"minimum": 0, "maximum": _SIZES.feed_wait_seconds},
     ("Problem", "code"): {"enum": sorted(STATUS)},
@@ -42,9 +44,9 @@ _LIMITS: dict[tuple[str, str], Schema] = {
 def components() -> dict[str, Schema]:
     """Return the schema of every request and reply, and of what they are made of, by name."""
     types = [one for verb in VERBS.values() for one in (verb.request, verb.reply)]
-    _, made = msgspec.json.schema_components([*types, Problem, Ready], ref_template=_TEMPLATE)
+    _, made = msgspec.json.schema_components([*types, Problem, Ready, LoginRequest, LoginReply], ref_template=_TEMPLATE)
     found: dict[str, Schema] = _as_of_2020(msgspec.to_builtins(made))
-    for info in _structs(types):
+    for info in _structs([*types, LoginRequest, LoginReply]):
         for field in info.fields:
             _refine(info.cls.__name__, field, found[info.cls.__name__]["properties"][field.encode_name])
     found["Problem"]["properties"]["code"] |= _LIMITS["Problem", "code"]

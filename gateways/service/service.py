@@ -10,7 +10,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
+from gateways.service import changes, closing, composing, contacts, conversing, inspector, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
@@ -37,7 +37,7 @@ from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, exports, imports, sessions, tokens
+from umbriel import contexts, conversations, copies, diffs, exports, imports, inspecting, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -74,6 +74,7 @@ class Service:
         self.records = SystemRecords(core.events)
         administration.changed = self.records.changed
         self.answered = Answered()
+        self.inspector = inspector.Inspector(administration)
         self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -393,6 +394,7 @@ VERBS: dict[str, Verb] = {
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
         Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
         Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("inspect", inspecting.InspectRequest, inspecting.InspectReply, inspector.invite, _ADMIN),
         Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

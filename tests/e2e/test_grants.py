@@ -271,6 +271,7 @@ ADMINISTRATION = [
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
     Attempt("principal_token", fixed(name="local"), profile="_", word="umb_", control=""),
+    Attempt("inspect", fixed(name="local"), profile="_", word="#code=", control=""),
     Attempt("principal_token_revoke", fixed(id="0" * 12), profile="_", control=""),
     Attempt("keys", fixed(), profile="_", control=""),
     Attempt("rotate_keys", fixed(), profile="_", control=""),

@@ -242,6 +242,7 @@ class Umbriel(
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
+        inspect: bool = False,
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
@@ -253,7 +254,7 @@ class Umbriel(
         at and how hard it thinks, ``length`` how much it says.
 
         ``as_of`` is a time of recording, or a position: what recall answered then, without what is forgotten by now.
-        The views of then may have to be made first; ``progress`` hears how far they are.
+        The views of then may have to be made first; ``progress`` hears how far they are. ``inspect`` counts no access.
         """
         request = wire.RecallRequest(
             query=query,
@@ -273,6 +274,7 @@ class Umbriel(
             thinking=thinking,
             length=length,
             reference_date=reference_date,
+            inspect=inspect,
         )
         seconds = timeout or (_ANSWER if answer else _READ)
 
@@ -305,6 +307,7 @@ class Umbriel(
         contact: str = "",
         kind: wire.Kind | None = None,
         status: str = "live",
+        text: str = "",
         cursor: str = "",
         limit: int = 50,
         as_of: Point = "",
@@ -320,6 +323,7 @@ class Umbriel(
             contact=contact,
             kind=kind,
             status=status,
+            text=text,
             cursor=cursor,
             limit=limit,
             as_of=wire_point(as_of),
