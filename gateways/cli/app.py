@@ -39,6 +39,7 @@ from gateways.cli.rebuild import rebuild
 from gateways.cli.recover import recover
 from gateways.cli.reflect_day import reflect_day
 from gateways.cli.serve import serve
+from gateways.cli.session_list import sessions
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
 from gateways.cli.verify import verify
@@ -86,6 +87,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "recall": recall,
         "recall-conversation": recall_conversation,
         "context": context,
+        "sessions": sessions,
         "summary": summary,
         "get": get,
         "list": list_memories,

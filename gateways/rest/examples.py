@@ -16,6 +16,7 @@ from umbriel.inspecting import InspectRequest
 from umbriel.keys import KeysRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
+from umbriel.session_list import SessionsRequest
 from umbriel.upkeep import ConsolidateRequest
 from umbriel.verifying import VerifyRequest
 
@@ -90,6 +91,9 @@ EXAMPLES: dict[str, Example] = {
     "delete_session": Example(
         "Forget a session's messages and what rests on them",
         sessions.DeleteSessionRequest(session=_SESSION, preview=True),
+    ),
+    "list_sessions": Example(
+        "List conversations, the one heard last first", SessionsRequest(contact="mara@example.org", limit=20)
     ),
     "set_context": Example(
         "Write a session's working notes",

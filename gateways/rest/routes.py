@@ -72,6 +72,7 @@ _GIVEN = (
     (_in("why", "GET", "memories/{id}/why"),),
     *(_changing(verb) for verb in ("forget", "correct", "expire", "retract", "reject", "restore", "pin", "unpin")),
     (_in("copy", "POST", "memories/{id}/copy"),),
+    (_in("list_sessions", "GET", "sessions"),),
     (_in("end_session", "POST", "sessions/{session}/end"),),
     (_in("delete_session", "DELETE", "sessions/{session}"),),
     (_in("set_context", "PUT", "sessions/{session}/notes"),),

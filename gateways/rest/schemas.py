@@ -34,6 +34,7 @@ _LENGTHS = {
 _LIMITS: dict[tuple[str, str], Schema] = {
     ("IngestRequest", "messages"): {"minItems": 1, "maxItems": _SIZES.messages_per_ingest},
     ("ListRequest", "limit"): {"minimum": 1, "maximum": _SIZES.list_limit},
+    ("SessionsRequest", "limit"): {"minimum": 1, "maximum": _SIZES.list_limit},
     ("ListRequest", "text"): {"maxLength": _SIZES.query_bytes},
     ("FeedRequest", "limit"): {"minimum": 1, "maximum": _SIZES.feed_limit},
     ("FeedRequest", "wait"): {"minimum": 0, "maximum": _SIZES.feed_wait_seconds},

@@ -119,6 +119,9 @@ READS = [
     Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
     Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
+    Attempt("list_sessions", fixed(contact="bob"), word="s-bob"),
+    Attempt("list_sessions", fixed(contact="*"), word="s-bob"),
+    Attempt("list_sessions", fixed(), code="", word="s-none"),
 ]
 WRITES = [
     Attempt("ingest", fixed(messages=MESSAGE, contact="bob", session="new-1")),
@@ -224,6 +227,7 @@ BODIES: dict[str, Body] = {
     "get": with_id("strange"),
     "list": fixed(),
     "history": with_id("strange"),
+    "list_sessions": fixed(contact="*"),
     "why": with_id("strange"),
     "diff": fixed(contact="*"),
     "forget": with_id("strange", preview=True),

@@ -166,6 +166,7 @@ function links({ profile, name }) {
 async function route() {
   if (!state.frame) return;
   state.ending?.abort();
+  for (const open of document.querySelectorAll("dialog[open]")) open.close();
   state.ending = new AbortController();
   const { signal } = state.ending;
   const there = place();

@@ -14,10 +14,11 @@ const TOP = 6;
 
 const RULES = {
   address: "same key",
-  corrected: "corrected",
+  correction: "corrected",
+  judge: "judged",
   heuristic: "local judge",
   consolidation: "merged",
-  link: "linked",
+  part: "in part",
 };
 
 /** What a rule is called. */

@@ -27,6 +27,7 @@ from umbriel._keys import KeyVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
+from umbriel._session_list import SessionListVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._subscription import Subscription
 from umbriel._transport import Transport, check_name, trusting
@@ -56,6 +57,7 @@ class Umbriel(
     ContextVerbs,
     ConversationVerbs,
     SessionVerbs,
+    SessionListVerbs,
     TurnVerbs,
     NoteVerbs,
     GoalVerbs,
