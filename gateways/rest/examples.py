@@ -13,6 +13,7 @@ from umbriel.backups import BackupRequest
 from umbriel.diffs import DiffRequest
 from umbriel.erasure import DeleteProfileRequest, EraseRequest
 from umbriel.keys import KeysRequest
+from umbriel.messages import MessagesRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
 from umbriel.upkeep import ConsolidateRequest
@@ -89,6 +90,9 @@ EXAMPLES: dict[str, Example] = {
     "delete_session": Example(
         "Forget a session's messages and what rests on them",
         sessions.DeleteSessionRequest(session=_SESSION, preview=True),
+    ),
+    "messages": Example(
+        "Read a session message by message", MessagesRequest(session=_SESSION, order="newest", limit=20)
     ),
     "set_context": Example(
         "Write a session's working notes",

@@ -35,6 +35,7 @@ from gateways.service.served import HandedOut
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
+from gateways.service.transcripts import MESSAGES
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, diffs, exports, imports, sessions, tokens
@@ -365,7 +366,7 @@ VERBS: dict[str, Verb] = {
         Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
-        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in (MESSAGES, *WORKING)),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         # What a caller exports is what its feed shows.
         Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
