@@ -16,7 +16,7 @@ from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
 from gateways.cli.consolidate import consolidate
-from gateways.cli.conversations import context, recall_conversation, summary
+from gateways.cli.conversations import context, messages, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.diff import diff
@@ -86,6 +86,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Read": {
         "recall": recall,
         "recall-conversation": recall_conversation,
+        "messages": messages,
         "context": context,
         "sessions": sessions,
         "summary": summary,

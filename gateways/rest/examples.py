@@ -14,6 +14,7 @@ from umbriel.diffs import DiffRequest
 from umbriel.erasure import DeleteProfileRequest, EraseRequest
 from umbriel.inspecting import InspectRequest
 from umbriel.keys import KeysRequest
+from umbriel.messages import MessagesRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
 from umbriel.session_list import SessionsRequest
@@ -94,6 +95,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "list_sessions": Example(
         "List conversations, the one heard last first", SessionsRequest(contact="mara@example.org", limit=20)
+    "messages": Example(
+        "Read a session message by message", MessagesRequest(session=_SESSION, order="newest", limit=20)
     ),
     "set_context": Example(
         "Write a session's working notes",

@@ -75,6 +75,7 @@ _GIVEN = (
     (_in("list_sessions", "GET", "sessions"),),
     (_in("end_session", "POST", "sessions/{session}/end"),),
     (_in("delete_session", "DELETE", "sessions/{session}"),),
+    (_in("messages", "GET", "sessions/{session}/messages"),),
     (_in("set_context", "PUT", "sessions/{session}/notes"),),
     (_in("get_context", "GET", "sessions/{session}/notes"),),
     (_in("set_task", "PUT", "sessions/{session}/task"),),

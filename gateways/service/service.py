@@ -10,7 +10,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, closing, composing, contacts, conversing, inspector, memories, reads, session_list
+from gateways.service import changes, closing, composing, contacts, conversing, inspector, memories, reads
 from gateways.service.administration import Administration
 from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
@@ -32,9 +32,11 @@ from gateways.service.rebuild import rebuild
 from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
+from gateways.service.session_list import SESSIONS
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
+from gateways.service.transcripts import MESSAGES
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
 from umbriel import contexts, conversations, copies, diffs, exports, imports, inspecting, sessions, tokens
@@ -366,10 +368,7 @@ VERBS: dict[str, Verb] = {
         Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
-        *(
-            Verb(one.name, one.request, one.reply, _on_core(one), one.needs)
-            for one in (session_list.LIST_SESSIONS, *WORKING)
-        ),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in (MESSAGES, SESSIONS, *WORKING)),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         # What a caller exports is what its feed shows.
         Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),

@@ -16,7 +16,7 @@ from projections.ledger import Ledger
 from projections.ledger.session_list import SessionRecord
 from umbriel.session_list import SessionInfo, SessionsReply, SessionsRequest
 
-__all__ = ["LIST_SESSIONS", "list_sessions"]
+__all__ = ["SESSIONS", "list_sessions"]
 
 
 async def list_sessions(core: Core, caller: Caller, profile: str, request: SessionsRequest) -> SessionsReply:
@@ -54,6 +54,4 @@ def _shown(one: SessionRecord) -> SessionInfo:
     )
 
 
-LIST_SESSIONS = WorkingVerb(
-    "list_sessions", SessionsRequest, SessionsReply, list_sessions, Needs("read", contact_named)
-)
+SESSIONS = WorkingVerb("list_sessions", SessionsRequest, SessionsReply, list_sessions, Needs("read", contact_named))

@@ -31,6 +31,7 @@ from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.tombstones import Known, TombstoneQueries
+from projections.ledger.transcripts import TranscriptQueries
 from projections.ledger.transfers import TransferQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
@@ -63,6 +64,7 @@ class Ledger(
     TransferQueries,
     TombstoneQueries,
     SessionListQueries,
+    TranscriptQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 

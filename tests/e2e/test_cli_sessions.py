@@ -28,6 +28,10 @@ def test_sessions_are_ended_and_deleted(cli: Cli, tmp_path: Path) -> None:
     talk = tmp_path / "talk.json"
     talk.write_text(json.dumps([{"role": "user", "content": "I live in Porto.", "session": "monday"}]))
     cli.run("ingest", str(talk))
+    (said,) = cli.json("messages", "monday")["messages"]
+    assert (said["role"], said["content"]) == ("user", "I live in Porto.")
+    assert said["id"] in "".join(cli.run("messages", "monday", "--newest", "-n", "1").stdout.split())
+    assert "Nothing was said" in cli.run("messages", "tuesday").stdout
     cli.json("remember", "Buy milk", "--kind", "task", "--session", "monday", "--wait")
     assert "Buy milk" in [one["text"] for one in cli.json("list", "--session", "monday")["entries"]]
     assert "1 task" in cli.run("end-session", "monday", "--wait").stdout

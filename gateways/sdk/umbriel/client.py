@@ -24,6 +24,7 @@ from umbriel._exports import ExportVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._imports import ImportVerbs
 from umbriel._keys import KeyVerbs
+from umbriel._messages import MessageVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
@@ -56,6 +57,7 @@ class Umbriel(
     ChangeVerbs,
     ContextVerbs,
     ConversationVerbs,
+    MessageVerbs,
     SessionVerbs,
     SessionListVerbs,
     TurnVerbs,

@@ -85,7 +85,8 @@ class Message(Request, frozen=True):
     """One message to ingest.
 
     ``occurrence`` is its ordinal (from 1) among equal messages of the whole call; 0 lets the server count
-    within the request. ``id`` is the caller's own message id.
+    within the request. ``id`` is the caller's own message id. ``attachment`` is text that is kept beside the words, at
+    most 262,144 bytes as JSON writes it: never searched, read for memories or shown to a model; `messages` returns it.
     """
 
     role: str
@@ -95,6 +96,7 @@ class Message(Request, frozen=True):
     at: datetime | None = None
     name: str = ""
     turn_id: str = ""
+    attachment: str = ""
 
 
 class IngestRequest(Request, frozen=True):
