@@ -95,6 +95,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "list_sessions": Example(
         "List conversations, the one heard last first", SessionsRequest(contact="mara@example.org", limit=20)
+    ),
     "messages": Example(
         "Read a session message by message", MessagesRequest(session=_SESSION, order="newest", limit=20)
     ),
