@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, sync_playwright
 
 __all__ = ["Watched", "chromium", "launched"]
 
@@ -55,7 +55,7 @@ class Watched:
         self.page: Page = self.context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
-        self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._dialog)
         self.page.on("request", lambda request: self._request(request.url))
         self.page.add_init_script(
             "addEventListener('securitypolicyviolation', e => console.error('policy: ' + e.violatedDirective))"
@@ -65,6 +65,10 @@ class Watched:
         # What the service refuses is an answer; the browser notes every one of these as an error.
         if message.type in {"error", "warning"} and not message.text.startswith("Failed to load resource"):
             self.wrong.append(f"{message.type}: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _request(self, url: str) -> None:
         if not url.startswith((f"{self.origin}/", f"blob:{self.origin}/")):

@@ -47,6 +47,17 @@ async function moments({ profile, signal }, contact) {
     if (position === after || sequence(position) >= sequence(end)) break;
     after = position;
   }
+  return joined(steps);
+}
+
+/** What was recorded in one moment is one step: a memory and the supersession that it brings are one append. */
+function joined(events) {
+  const steps = [];
+  for (const event of events) {
+    const before = steps.at(-1);
+    if (before?.recorded_at === event.recorded_at) steps.splice(-1, 1, { ...event, names: [...before.names, named(event)] });
+    else steps.push({ ...event, names: [named(event)] });
+  }
   return steps;
 }
 
@@ -60,8 +71,8 @@ function slider(ctx, steps, contact, filters) {
   const stand = () => {
     const step = steps[range.value];
     show(here, moment(step.recorded_at));
-    show(what, `${named(step)}, by ${step.actor} · step ${Number(range.value) + 1} of ${steps.length}`);
-    range.setAttribute("aria-valuetext", `${moment(step.recorded_at)}, ${named(step)}`);
+    show(what, `${stepName(step)}, by ${step.actor} · step ${Number(range.value) + 1} of ${steps.length}`);
+    range.setAttribute("aria-valuetext", `${moment(step.recorded_at)}, ${stepName(step)}`);
     clearTimeout(timer);
     timer = setTimeout(() => into(place, "Looking back", () => then(ctx, steps, Number(range.value), contact)), SETTLE);
   };
@@ -91,6 +102,7 @@ function slider(ctx, steps, contact, filters) {
   ];
 }
 
+const stepName = (step) => [...new Set(step.names)].join(", ");
 const named = (event) => event.topic.replace("memory.", "").replaceAll("_", " ");
 
 async function then({ profile, query, signal }, steps, at, contact) {
