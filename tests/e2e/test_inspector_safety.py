@@ -124,7 +124,6 @@ def test_hostile_addresses(watched: Watched) -> None:
         expect(page.get_by_label("Text")).to_have_value(text)
         page.evaluate("text => location.hash = `#/${encodeURIComponent(text)}/memories`", text)
         expect(page.get_by_role("alert")).to_be_visible()
-    page.evaluate("document.querySelector('main').insertAdjacentHTML === undefined")
     with pytest.raises(Exception, match="TrustedHTML"):
         page.evaluate("document.querySelector('main').innerHTML = '<b>no</b>'")
     watched.wrong.clear()  # the policy said no to the test itself
@@ -181,8 +180,6 @@ def test_by_keys_alone(inspected: Inspected) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Unpin")).to_be_focused()
-    page.goto(f"{inspected.url}/#/")
-    page.keyboard.press("Shift+Tab")
     assert watched.wrong == []
     watched.close()
 
