@@ -32,9 +32,10 @@ from umbriel import GrantSpec, InvalidInputError, RefusedError, Umbriel
 from umbriel.langgraph import UmbrielStore
 
 _names = count(1)
-LABELS = st.sampled_from(["a", "b", "A", "a%", "%", "a_", "_", "é", "*", "#", " ", "x" * 300, "\x01"])
-SPACES = st.lists(LABELS, max_size=2).map(tuple)
-KEYS = st.sampled_from(["k", "K", "k-1", "k_1", "k 1", "", "a.b", "long" * 100, "\0"])
+LABELS = st.sampled_from(["a", "A", "a%", "a_", "*", "b"])
+#: few, so that operations meet
+SPACES = st.sampled_from([(), ("a",), ("a", "b"), ("A",), ("a%",), ("a_",), ("*", "é"), ("x" * 300,), ("\x01", "#")])
+KEYS = st.sampled_from(["k", "k", "K", "k-1", "k_1", "", "long" * 100, "\0"])
 WORDS = st.sampled_from(["tea", "Tea", "tea.", "coffee", "", " ", "\0", "\ud800", "ab" * 3_000, "AB" * 3_000])
 VALUES = st.dictionaries(st.sampled_from(["v", "n", "w"]), WORDS | st.integers(0, 3) | st.lists(WORDS, max_size=2))
 FILTERS = st.none() | st.dictionaries(
@@ -122,6 +123,18 @@ def test_it_does_what_the_store_in_memory_does(played: UmbrielStore, batches: li
         model.batch([op for op in ops if isinstance(op, PutOp)])
         assert [plain(one) for one in played.batch(ops)] == [plain(one) for one in theirs]
     assert plain(played.search((root,), limit=1_000)) == plain(model.search((root,), limit=1_000))
+
+
+def test_no_value_is_lost_among_those_that_fold_to_the_same(store: UmbrielStore) -> None:
+    """A value that differs only in case, marks or spaces is another value, large or small, under keys that fold too."""
+    values = ["Tea", "tea", "tea.", "tea .", {"Tea": 1}, {"tea": 1}, "AB" * 3_000, "ab" * 3_000, "AB" * 3_000, "Tea"]
+    for key in ("a-b", "a_b", "A b"):
+        for value in values:
+            store.put(("n",), key, {"v": value})
+            item = store.get(("n",), key)
+            assert item is not None
+            assert item.value == {"v": value}
+    assert {one.key for one in store.search(("n",), filter={"v": "Tea"})} == {"a-b", "a_b", "A b"}
 
 
 def test_pages_of_a_search(store: UmbrielStore) -> None:
