@@ -128,12 +128,12 @@ def test_it_does_what_the_store_in_memory_does(played: UmbrielStore, batches: li
 def test_no_value_is_lost_among_those_that_fold_to_the_same(store: UmbrielStore) -> None:
     """A value that differs only in case, marks or spaces is another value, large or small, under keys that fold too."""
     values = ["Tea", "tea", "tea.", "tea .", {"Tea": 1}, {"tea": 1}, "AB" * 3_000, "ab" * 3_000, "AB" * 3_000, "Tea"]
-    for key in ("a-b", "a_b", "A b"):
-        for value in values:
-            store.put(("n",), key, {"v": value})
-            item = store.get(("n",), key)
-            assert item is not None
-            assert item.value == {"v": value}
+    for value in values:
+        store.put(("n",), "a-b", {"v": value})
+        item = store.get(("n",), "a-b")
+        assert item is not None
+        assert item.value == {"v": value}
+    store.batch([PutOp(("n",), key, {"v": "Tea"}) for key in ("a_b", "A b")])
     assert {one.key for one in store.search(("n",), filter={"v": "Tea"})} == {"a-b", "a_b", "A b"}
 
 

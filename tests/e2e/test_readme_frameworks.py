@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -92,14 +93,16 @@ def a_model() -> Iterator[str]:
 
 
 def test_agents_remember_across_restarts(tmp_path: Path) -> None:
-    """Both scripts, run twice with a stop of the service in between: the second time they know what was said before."""
+    """Both scripts at once, twice, with a stop of the service in between: then they know what was said before."""
     session, store = shown("UmbrielSession("), shown("UmbrielStore.")
     printed = []
-    with a_model() as url:
+    with a_model() as url, ThreadPoolExecutor(2) as two:
         settings = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
         for said in ("I live in Porto.", "Where do I live?"):
             try:
-                printed.append((run(session, tmp_path, said, **settings), run(store, tmp_path, said)))
+                first = two.submit(run, session, tmp_path, said, **settings)
+                second = two.submit(run, store, tmp_path, said)
+                printed.append((first.result(), second.result()))
             finally:
                 asyncio.run(Umbriel.stop_embedded(tmp_path / "memory"))
     assert printed == [
