@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from gateways.rest.health import Ready
 from gateways.rest.problems import STATUS, Problem
 from gateways.service.service import VERBS
 
-__all__ = ["Schema", "components", "properties"]
+__all__ = ["Schema", "components", "made_of", "properties"]
 
 Schema = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
@@ -36,18 +36,22 @@ _LIMITS: dict[tuple[str, str], Schema] = {
     ("FeedRequest", "limit"): {"minimum": 1, "maximum": _SIZES.feed_limit},
     ("FeedRequest", "wait"): {"minimum": 0, "maximum": _SIZES.feed_wait_seconds},
     ("Problem", "code"): {"enum": sorted(STATUS)},
+    ("ErrorReply", "code"): {"enum": sorted(STATUS)},
 }
 
 
-def components() -> dict[str, Schema]:
-    """Return the schema of every request and reply, and of what they are made of, by name."""
-    types = [one for verb in VERBS.values() for one in (verb.request, verb.reply)]
-    _, made = msgspec.json.schema_components([*types, Problem, Ready], ref_template=_TEMPLATE)
+def components(besides: Sequence[type[msgspec.Struct]] = (Problem, Ready)) -> dict[str, Schema]:
+    """Return the schema of every request and reply, and of what they are made of, by name; and of some ``besides``."""
+    return made_of([*(one for verb in VERBS.values() for one in (verb.request, verb.reply)), *besides], _TEMPLATE)
+
+
+def made_of(types: Sequence[type[msgspec.Struct]], template: str) -> dict[str, Schema]:
+    """Return the schema of Structs and of what they are made of, by name; ``template`` is how one refers to another."""
+    _, made = msgspec.json.schema_components(types, ref_template=template)
     found: dict[str, Schema] = _as_of_2020(msgspec.to_builtins(made))
     for info in _structs(types):
         for field in info.fields:
             _refine(info.cls.__name__, field, found[info.cls.__name__]["properties"][field.encode_name])
-    found["Problem"]["properties"]["code"] |= _LIMITS["Problem", "code"]
     return found
 
 
@@ -95,7 +99,7 @@ def _refine(struct: str, field: msgspec.inspect.Field, schema: Schema) -> None:
         for one in schema.get("anyOf", [schema]):
             if one.get("type") == "string":
                 one["format"] = "date-time"
-    if not struct.endswith("Request") and struct != "Message":
+    if not struct.endswith("Request") and struct not in {"Message", "Problem", "ErrorReply"}:
         return
     if schema.get("type") == "string" and field.encode_name in _LENGTHS:
         schema["maxLength"] = _LENGTHS[field.encode_name]
