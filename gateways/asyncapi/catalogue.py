@@ -12,7 +12,7 @@ import msgspec
 from domain.events import TOPICS
 from domain.kinds import CLEAR
 from gateways.asyncapi.recorded import UNDER, WHEN
-from gateways.rest.schemas import Schema, made_of
+from gateways.described import Schema, schemas_of
 from gateways.service.feeds import QUIET
 
 __all__ = ["EXAMPLES", "EventExample", "EventKind", "catalogue", "event_schemas", "examples"]
@@ -53,7 +53,7 @@ class EventKind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def event_schemas() -> dict[str, Schema]:
     """Return the schema of every event and of what events are made of, by name."""
-    return {f"event-{name}": schema for name, schema in made_of(list(TOPICS.values()), _TEMPLATE).items()}
+    return {f"event-{name}": schema for name, schema in schemas_of(list(TOPICS.values()), _TEMPLATE).items()}
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from gateways.asyncapi.catalogue import EventKind, catalogue, event_schemas
+from gateways.described import Schema, schemas_of
 from gateways.rest.examples import EXAMPLES, Example
 from gateways.rest.problems import STATUS
-from gateways.rest.schemas import Schema, components
 from gateways.service.grants import Needs
 from gateways.service.service import VERBS, Verb
 from umbriel.types import ErrorReply
@@ -75,7 +75,7 @@ def document() -> Schema:
             "recordEvents": _recording(kinds),
         },
         "components": {
-            "schemas": _as_of_7({**components((ErrorReply,)), **event_schemas()}),
+            "schemas": _as_of_7({**_wire(), **event_schemas()}),
             "messages": {
                 **{f"{name}-request": _request(verb) for name, verb in VERBS.items()},
                 **{f"{name}-reply": _reply(verb) for name, verb in VERBS.items()},
@@ -89,6 +89,13 @@ def document() -> Schema:
             },
         },
     }
+
+
+def _wire() -> Schema:
+    types = [one for verb in VERBS.values() for one in (verb.request, verb.reply)]
+    found = schemas_of([*types, ErrorReply], "#/components/schemas/{name}")
+    found["ErrorReply"]["properties"]["code"]["enum"] = sorted(STATUS)
+    return found
 
 
 def _server() -> Schema:

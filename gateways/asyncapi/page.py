@@ -8,8 +8,8 @@ from html import escape
 
 from gateways.asyncapi.catalogue import EventKind, catalogue
 from gateways.asyncapi.document import document
+from gateways.described import Schema
 from gateways.rest.docs import details, shell, shown
-from gateways.rest.schemas import Schema
 
 __all__ = ["page"]
 

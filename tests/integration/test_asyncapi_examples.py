@@ -22,7 +22,7 @@ from umbriel.types import ErrorReply
 
 DOCUMENT = document()
 #: What the example names is not there: an answer all the same.
-_REFUSED = {"import", "principal_token_revoke", "settings"}
+_REFUSED = {"diff", "import", "principal_token_revoke", "settings"}
 #: What everything else needs comes first, what takes it away comes last.
 _FIRST, _LAST = ("remember",), ("principal_revoke", "delete_profile")
 _VALUES = {"principal": "local", "profile": "shown"}
@@ -41,11 +41,7 @@ async def test_every_example_is_answered_as_documented(service: RestService) -> 
     connection = await nats.connect(service.runtime.url, user="local", password=password, inbox_prefix="_INBOX_local")
     known, failed = "", dict[str, dict[str, str]]()
     try:
-        for verb in (
-            "remember",
-            *(one for one in VERBS if one not in {"remember", "delete_profile"}),
-            "delete_profile",
-        ):
+        for verb in (*_FIRST, *(one for one in VERBS if one not in {*_FIRST, *_LAST}), *_LAST):
             operation = DOCUMENT["operations"][verb]
             subject = resolved(operation["channel"]["$ref"])["address"].format(**_VALUES)
             for message in operation["messages"]:
