@@ -100,3 +100,13 @@ async def headers(service: RestService) -> dict[str, bool]:
     await service.runtime.service.core.seal()
     entries = await service.runtime.service.core.events.log.read(0, 1000)
     return {entry.topic: bool(entry.key_id) for entry in entries}
+
+
+def test_served_over_http_without_a_token(service: RestService) -> None:
+    """The document and its page are there for whoever reaches the service; the page may load and run nothing."""
+    with service.nobody() as client:
+        assert client.get("/schema/asyncapi.json").json() == json.loads(msgspec.json.encode(DOCUMENT))
+        shown = client.get("/docs/events")
+    assert shown.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert "memory.superseded" in shown.text
