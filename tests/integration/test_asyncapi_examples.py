@@ -97,8 +97,10 @@ def test_events_are_recorded_as_documented(service: RestService) -> None:
 
 async def headers(service: RestService) -> dict[str, bool]:
     """Return of each topic in the log whether its events name a key."""
-    await service.runtime.service.core.seal()
-    entries = await service.runtime.service.core.events.log.read(0, 1000)
+    core = service.runtime.service.core
+    assert core.seal is not None
+    await core.seal()
+    entries = await core.events.log.read(0, 1000)
     return {entry.topic: bool(entry.key_id) for entry in entries}
 
 

@@ -74,7 +74,8 @@ def test_the_document_is_asyncapi_3() -> None:
         from asyncapi3.models import AsyncAPI3
     as_json = json.loads(json.dumps(DOCUMENT))
     assert AsyncAPI3.model_validate(as_json).asyncapi == "3.0.0"
-    for wrong in ({"channels": []}, {"unknown": 1}, {"operations": {"x": {"action": "answer"}}}):
+    mistakes: list[dict[str, Any]] = [{"channels": []}, {"unknown": 1}, {"operations": {"x": {"action": "answer"}}}]
+    for wrong in mistakes:
         with pytest.raises(ValueError, match="validation error"):
             AsyncAPI3.model_validate({**as_json, **wrong})
 
