@@ -40,6 +40,7 @@ from gateways.cli.reads import get, history, list_memories, profiles, recall, wh
 from gateways.cli.rebuild import rebuild
 from gateways.cli.recover import recover
 from gateways.cli.reflect_day import reflect_day
+from gateways.cli.schema import schema
 from gateways.cli.serve import serve
 from gateways.cli.session_list import sessions
 from gateways.cli.subscribe import subscribe
@@ -118,6 +119,7 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "verify": verify,
         "proof": proof,
         "recover": recover,
+        "schema": schema,
     },
 }
 

@@ -164,7 +164,23 @@ class Rest:
         async def docs() -> AnyResponse:
             return Response(shown, media_type="text/html", headers=CONTENT_POLICY)
 
-        return healthz, readyz, openapi, docs
+        @get("/schema/asyncapi.json")
+        async def asyncapi() -> AnyResponse:
+            from gateways.asyncapi.document import document as over_nats
+
+            return Response(
+                msgspec.json.encode(over_nats()),
+                media_type="application/json",
+                headers={"X-Content-Type-Options": "nosniff"},
+            )
+
+        @get("/docs/events")
+        async def events() -> AnyResponse:
+            from gateways.asyncapi.page import page as page_of_events
+
+            return Response(page_of_events(), media_type="text/html", headers=CONTENT_POLICY)
+
+        return healthz, readyz, openapi, docs, asyncapi, events
 
 
 def _unrouted(request: AnyRequest, error: HTTPException) -> AnyResponse:

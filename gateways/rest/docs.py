@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import Any
 
-__all__ = ["CONTENT_POLICY", "page"]
+__all__ = ["CONTENT_POLICY", "details", "page", "shell", "shown"]
 
 #: The page loads nothing and runs nothing.
 CONTENT_POLICY = {
@@ -32,16 +32,24 @@ def page(document: Described) -> str:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             by_tag.setdefault(operation["tags"][0], []).append(_operation(path, method, operation))
-    groups = "".join(f"<h2>{escape(tag)}</h2>{''.join(shown)}" for tag, shown in by_tag.items())
-    types = "".join(_details(name, _json(schema)) for name, schema in sorted(document["components"]["schemas"].items()))
-    info = document["info"]
+    groups = "".join(f"<h2>{escape(tag)}</h2>{''.join(of)}" for tag, of in by_tag.items())
+    types = "".join(
+        details(escape(name), shown(schema)) for name, schema in sorted(document["components"]["schemas"].items())
+    )
+    return shell(
+        document["info"],
+        '<p>The whole as OpenAPI 3.1: <a href="/schema/openapi.json">/schema/openapi.json</a>; events and NATS: '
+        f'<a href="/docs/events">/docs/events</a></p>{groups}<h2>types</h2>{types}',
+    )
+
+
+def shell(info: Described, content: str) -> str:
+    """Return a page of its own: what ``info`` of a document says, and then the content."""
     about = "".join(f"<p>{escape(part)}</p>" for part in info["description"].split("\n\n"))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
-        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>{about}"
-        f'<p>The whole as OpenAPI 3.1: <a href="/schema/openapi.json">/schema/openapi.json</a></p>'
-        f"{groups}<h2>types</h2>{types}</body></html>"
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>{about}{content}</body></html>"
     )
 
 
@@ -50,14 +58,14 @@ def _operation(path: str, method: str, operation: Described) -> str:
     parts = [f"<p>{escape(operation.get('description', ''))}</p>", _parameters(operation.get("parameters", []))]
     if "requestBody" in operation:
         said = operation["requestBody"]["content"]["application/json"]
-        parts.append(f"<p>Body: {_type(said['schema'])}</p>{_json(said['example'])}")
+        parts.append(f"<p>Body: {_type(said['schema'])}</p>{shown(said['example'])}")
     for status, reply in operation["responses"].items():
         if "$ref" not in reply:
             kinds = ", ".join(f"<code>{kind}</code> {_type(one['schema'])}" for kind, one in reply["content"].items())
             parts.append(f"<p>{status}: {escape(reply['description'])} {kinds}</p>")
     errors = [status for status, reply in operation["responses"].items() if "$ref" in reply]
     parts.append(f"<p>Errors: {', '.join(errors) or 'none'}</p>")
-    return _details(title, "".join(parts), raw=True)
+    return details(title, "".join(parts))
 
 
 def _parameters(parameters: list[Described]) -> str:
@@ -76,9 +84,11 @@ def _type(schema: Described) -> str:
     return f"<code>{escape(' | '.join(map(str, kinds)))}</code>"
 
 
-def _json(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a value as JSON to be read."""
     return f"<pre>{escape(json.dumps(value, indent=2, ensure_ascii=False))}</pre>"
 
 
-def _details(title: str, content: str, *, raw: bool = False) -> str:
-    return f"<details><summary>{title if raw else escape(title)}</summary><div>{content}</div></details>"
+def details(title: str, content: str) -> str:
+    """Return what opens under a title; both are markup already."""
+    return f"<details><summary>{title}</summary><div>{content}</div></details>"

@@ -155,3 +155,6 @@ class UmbrielSync(Blocking):
     verify = blocking(Umbriel.verify)
     proof = blocking(Umbriel.proof)
     audit = blocking(Umbriel.audit)
+    messages = blocking(Umbriel.messages)
+    list_sessions = blocking(Umbriel.list_sessions)
+    inspect = blocking(Umbriel.inspect)

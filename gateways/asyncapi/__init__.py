@@ -1,0 +1,1 @@
+"""The AsyncAPI document of the NATS API, and the catalogue of events."""
