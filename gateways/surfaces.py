@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, Command] = {
         ("import",),
         {"lines": "FILE", "mode": "--check"},
         dict.fromkeys(("run", "source", "log", "counts"), "read from the file"),
-        beside=("--abandon",),
+        beside=("--abandon", "--from", "--contact", "--skip-broken"),
     ),
     "status": Command(("status",)),
     "profiles": Command(("profiles",)),
