@@ -83,7 +83,8 @@ def test_what_happened_since_stays(into: Into) -> None:
 
     async def change() -> None:
         client = await into.surfaces.client(into.profile)
-        entries = (await client.list(contact="ana")).entries
+        end = (await client.status()).log_position
+        entries = (await client.list(contact="ana", at_least=end)).entries
         chess, porto = sorted(entries, key=lambda one: one.text, reverse=True)
         await client.forget(chess.id)
         await client.correct(porto.id, "Ana moved to Braga")
