@@ -25,6 +25,9 @@ def import_(
     check: Annotated[
         bool, typer.Option("--check", help="Only read the file strictly and say what is in it; nothing is written.")
     ] = False,
+    trust: Annotated[
+        str, typer.Option("--trust", metavar="KEY", help="The public key whose proofs the file must have.")
+    ] = "",
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Give up an import that was cut off and will not be finished.")
     ] = False,
@@ -54,11 +57,13 @@ def import_(
             expected="--from with --contact and --skip-broken",
             found="no --from",
         )
+    if source and trust:
+        raise InvalidInputError("another memory's export has no proofs", expected="no --trust", found="--trust")
     if source and file is not None:
         # Read whole before any service is asked.
         take_over = partial(foreign.take_over, foreign.read(file, source, contact, skip_broken=skip_broken or check))
     else:
-        take_over = partial(_take_over, file)
+        take_over = partial(_take_over, file, trust)
     target = Target(data, nats, principal or (AGENT if source else LOCAL))
 
     async def work() -> None:
@@ -68,7 +73,7 @@ def import_(
     carry_out(work)
 
 
-async def _take_over(file: Path | None, session: Session, *, check: bool) -> None:
+async def _take_over(file: Path | None, trust: str, session: Session, *, check: bool) -> None:
     if file is None:
         reply = await session.client.abandon_import()
         session.show(reply, lambda: output.say(f"Nothing is being imported into {session.client.profile}."))
@@ -80,12 +85,16 @@ async def _take_over(file: Path | None, session: Session, *, check: bool) -> Non
         report = await session.client.import_export(
             file,
             check=check,
+            trust=trust,
             progress=lambda doing, done, total: bar.update(tasks[doing], completed=done, total=total),
         )
     session.show(report, lambda: _people(report))
 
 
 def _people(report: ImportReport) -> None:
+    if report.public_key:
+        whose = "as trusted" if report.pinned else "the file's own word: --trust it if you know whose it is"
+        output.say(f"{report.verified} lines under {report.seals} seals hold, by {report.public_key} ({whose}).")
     if report.checked_only:
         output.say(f"{report.events} events of {report.source}: every line fits.")
         return

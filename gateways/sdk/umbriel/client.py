@@ -25,9 +25,11 @@ from umbriel._feeds import FeedVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._imports import ImportVerbs
 from umbriel._keys import KeyVerbs
+from umbriel._messages import MessageVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
+from umbriel._session_list import SessionListVerbs
 from umbriel._sessions import SessionVerbs
 from umbriel._transport import RETRY_SECONDS, Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
@@ -52,7 +54,9 @@ class Umbriel(
     ChangeVerbs,
     ContextVerbs,
     ConversationVerbs,
+    MessageVerbs,
     SessionVerbs,
+    SessionListVerbs,
     TurnVerbs,
     NoteVerbs,
     GoalVerbs,
@@ -246,6 +250,7 @@ class Umbriel(
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
+        inspect: bool = False,
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
@@ -257,7 +262,7 @@ class Umbriel(
         at and how hard it thinks, ``length`` how much it says.
 
         ``as_of`` is a time of recording, or a position: what recall answered then, without what is forgotten by now.
-        The views of then may have to be made first; ``progress`` hears how far they are.
+        The views of then may have to be made first; ``progress`` hears how far they are. ``inspect`` counts no access.
         """
         request = wire.RecallRequest(
             query=query,
@@ -277,6 +282,7 @@ class Umbriel(
             thinking=thinking,
             length=length,
             reference_date=reference_date,
+            inspect=inspect,
         )
         seconds = timeout or (_ANSWER if answer else _READ)
 
@@ -309,6 +315,7 @@ class Umbriel(
         contact: str = "",
         kind: wire.Kind | None = None,
         status: str = "live",
+        text: str = "",
         cursor: str = "",
         limit: int = 50,
         as_of: Point = "",
@@ -324,6 +331,7 @@ class Umbriel(
             contact=contact,
             kind=kind,
             status=status,
+            text=text,
             cursor=cursor,
             limit=limit,
             as_of=wire_point(as_of),
