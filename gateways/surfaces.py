@@ -55,6 +55,10 @@ COMMANDS: Mapping[str, Command] = {
     "summary": Command(("summary",), _SESSION),
     "get": Command(("get",), {"id": "[ID]"}),
     "list": Command(("list",)),
+    # Without --contact a person sees everybody's.
+    "list_sessions": Command(("sessions",), {"contact": "--contact"}),
+    "messages": Command(("messages",), {**_SESSION, "order": "--newest"}),
+    "inspect": Command(("inspect",), {"name": "--as"}, beside=("--open",)),
     "diff": Command(("diff",), {"start": "--from", "end": "--to"}, {"cursor": _ALL_PAGES, "limit": _ALL_PAGES}),
     "history": Command(("history",), {"id": "ID"}),
     "why": Command(("why",), {"id": "ID"}),
@@ -90,12 +94,17 @@ COMMANDS: Mapping[str, Command] = {
         {"goal": "`goal show` is a command of its own", "history": "`goal show` shows it"},
     ),
     "feed": Command(("feed",), {"kinds": "--kind"}, beside=("--follow",)),
-    "export": Command(("export",), {"kinds": "--kind"}, beside=("--output", "--resume", "--markdown", "--schema")),
+    "export": Command(
+        ("export",),
+        {"kinds": "--kind"},
+        dict.fromkeys(("previous", "stretch"), "asked for page by page, where there are proofs"),
+        ("--output", "--resume", "--markdown", "--schema"),
+    ),
     "import": Command(
         ("import",),
         {"lines": "FILE", "mode": "--check"},
-        dict.fromkeys(("run", "source", "log", "counts"), "read from the file"),
-        beside=("--abandon",),
+        dict.fromkeys(("run", "source", "log", "counts", "proofs"), "read from the file"),
+        beside=("--abandon", "--trust", "--from", "--contact", "--skip-broken"),
     ),
     "status": Command(("status",)),
     "profiles": Command(("profiles",)),
@@ -115,7 +124,7 @@ COMMANDS: Mapping[str, Command] = {
     "reflect_day": Command(("reflect-day",)),
     "audit": Command(("audit",), {"principal": "--by"}, beside=("--service",)),
     "proof": Command(("proof",), {"id": "ID"}, beside=("--output",)),
-    "verify": Command(("verify",), {}, {"action": _WATCHED}, ("--proof", "--trust")),
+    "verify": Command(("verify",), {}, {"action": _WATCHED}, ("--proof", "--trust", "--export")),
     "backup": Command(("backup",), {"path": "DIR|FILE", "master_key": "--with-master-key"}, {"action": _WATCHED}),
     "principal_add": Command(("principal", "add"), {"name": "NAME", "grants": "--grant"}),
     "principal_list": Command(("principal", "list")),
@@ -131,6 +140,7 @@ METHODS: Mapping[str, str] = {"import": "import_export"}
 NOT_IN_CLIENT: Mapping[str, Mapping[str, str]] = {
     "context": {"request_id": "made up where a turn is taken over"},
     "save_turn": {"omitted_rows": "counted where only the newest rows are sent"},
+    "export": dict.fromkeys(("previous", "stretch"), "asked for page by page, where there are proofs"),
     "import": {
         "run": "the digest of the file",
         "mode": "`check=` and `abandon_import`",

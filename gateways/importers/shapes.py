@@ -11,6 +11,7 @@ from gateways.importers.archive import Blob
 from gateways.importers.blocks import is_step
 from gateways.importers.conversation import BadValueError, Conversation, shape_of
 from gateways.importers.entries import Hints, Speakers, whole
+from gateways.importers.memories import source_of
 
 __all__ = [
     "AMONG_PEOPLE",
@@ -88,6 +89,10 @@ def _messages(items: Items, _hints: Hints) -> Iterator[Conversation]:
 def _known(items: Items) -> Items:
     """Yield the items; a file that begins with what is no message is of no known shape."""
     for number, (path, item) in enumerate(items):
+        if number == 0 and (memory := source_of(item)):
+            raise BadValueError(
+                "memories, not messages", expected=f"`umbriel import --from {memory}`", found=shape_of(item), path=path
+            )
         if number == 0 and not (chat.is_message(item) or chat.is_conversation(item) or is_step(item)):
             raise BadValueError(
                 "neither a message nor a conversation nor an export that is known",

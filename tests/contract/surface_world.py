@@ -30,7 +30,7 @@ from tests.rest_service import RestService, as_http
 from umbriel import Message, Umbriel, UmbrielError
 from umbriel._json import encoded
 
-__all__ = ["RUNNERS", "Outcome", "Surfaces", "quiet"]
+__all__ = ["AGENT", "RUNNERS", "Outcome", "Surfaces", "command", "quiet"]
 
 AGENT = "local-agent"
 TOOLS = every_tool()
@@ -176,20 +176,30 @@ def _of_tool(result: Any) -> Outcome:
 
 def over_command_line(surfaces: Surfaces, verb: str, profile: str, fields: Fields) -> Outcome:
     """Run the verb's command in this process, on the service's NATS port."""
-    place = ["--nats", surfaces.rest.runtime.url, "--principal", surfaces.principal]
-    argv = _argv(surfaces, verb, fields, ["--profile", profile, "--json", *place])
+    argv = _argv(surfaces, verb, fields, ["--profile", profile, "--json"])
+    code, out, err = command(surfaces, argv, surfaces.principal)
+    if not code:
+        return Outcome("", out)
+    assert out == ""
+    named = next((name for name, exit_code in EXIT_CODES.items() if exit_code == code), "internal")
+    return Outcome(named, err, err.removeprefix("umbriel: ").strip())
+
+
+def command(surfaces: Surfaces, argv: list[str], principal: str) -> tuple[int, str, str]:
+    """Run a command line in this process as a principal; return its exit code and what it printed."""
+    place = ["--nats", surfaces.rest.runtime.url, "--principal", principal]
+    password = surfaces.password
+    if principal != surfaces.principal:
+        password = (surfaces.rest.data / "secrets" / f"{principal}.password").read_text().strip()
+    at = argv.index("--") if "--" in argv else len(argv)
     out, err = io.StringIO(), io.StringIO()
     code = 0
-    with _environment(UMBRIEL_PASSWORD=surfaces.password), redirect_stdout(out), redirect_stderr(err):
+    with _environment(UMBRIEL_PASSWORD=password), redirect_stdout(out), redirect_stderr(err):
         try:
-            run(argv)
+            run([*argv[:at], *place, *argv[at:]])
         except SystemExit as ended:
             code = int(ended.code or 0)
-    if not code:
-        return Outcome("", out.getvalue())
-    assert out.getvalue() == ""
-    named = next((name for name, exit_code in EXIT_CODES.items() if exit_code == code), "internal")
-    return Outcome(named, err.getvalue(), err.getvalue().removeprefix("umbriel: ").strip())
+    return code, out.getvalue(), err.getvalue()
 
 
 @contextlib.contextmanager

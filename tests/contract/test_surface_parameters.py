@@ -54,7 +54,7 @@ def kind_of(of: Any) -> str:
     }.items():
         if (get_origin(of) or of) in types:
             return kind
-    return str(of)
+    return "object" if isinstance(of, type) and issubclass(of, msgspec.Struct) else str(of)
 
 
 def kind_of_schema(schema: dict[str, Any]) -> str:
