@@ -175,9 +175,9 @@ class UmbrielStore(BaseStore):
             # All of them, before anything is written.
             self._check(put)
         verbs = await self._ready()
-        at = "" if len(puts) == len(ops) else await verbs.now()
+        at = await verbs.now() if ops else ""
         results = [await self._read(verbs, one, at) for one in ops]
-        await asyncio.gather(*(self._write(verbs, put) for put in puts))
+        await asyncio.gather(*(self._write(verbs, put, at) for put in puts))
         return results
 
     def _check(self, put: PutOp) -> None:
@@ -189,11 +189,11 @@ class UmbrielStore(BaseStore):
         # As large as it can become: with the time at which it began.
         pack(put.namespace, put.key, put.value, texts=self._texts(put), ttl=put.ttl, since=datetime.now(UTC))
 
-    async def _write(self, verbs: StoreVerbs, put: PutOp) -> None:
+    async def _write(self, verbs: StoreVerbs, put: PutOp, at: str) -> None:
         if put.value is None:
             await verbs.delete(put.namespace, put.key)
         else:
-            await verbs.put(put.namespace, put.key, put.value, self._texts(put), put.ttl)
+            await verbs.put(put.namespace, put.key, put.value, self._texts(put), put.ttl, at)
 
     def _texts(self, put: PutOp) -> list[str] | None:
         """Return what an item is found by, None where it is not to be found by words."""
