@@ -174,6 +174,8 @@ def check_list(request: ListRequest, limits: Limits) -> ListRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     check_limit(request.limit, limits.list_limit)
+    if len(request.text.encode("utf-8", "surrogatepass")) > limits.query_bytes:
+        raise InvalidInputError("the text is too long", expected=f"at most {limits.query_bytes} bytes", found="more")
     statuses = ("live", "superseded", "retracted", "rejected", "expired", "forgotten", "all")
     if request.status not in statuses:
         raise InvalidInputError("unknown status", expected=", ".join(statuses), found=repr(request.status[:40]))

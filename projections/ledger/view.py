@@ -25,6 +25,7 @@ from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.scopes import ScopeQueries
+from projections.ledger.session_list import SessionListQueries
 from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
@@ -62,6 +63,7 @@ class Ledger(
     ErasureQueries,
     TransferQueries,
     TombstoneQueries,
+    SessionListQueries,
     TranscriptQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.

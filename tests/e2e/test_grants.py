@@ -121,6 +121,9 @@ READS = [
     Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
     Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
+    Attempt("list_sessions", fixed(contact="bob"), word="s-bob"),
+    Attempt("list_sessions", fixed(contact="*"), word="s-bob"),
+    Attempt("list_sessions", fixed(), code="", word="s-none"),
 ]
 WRITES = [
     Attempt("ingest", fixed(messages=MESSAGE, contact="bob", session="new-1")),
@@ -227,6 +230,7 @@ BODIES: dict[str, Body] = {
     "list": fixed(),
     "messages": fixed(session="s"),
     "history": with_id("strange"),
+    "list_sessions": fixed(contact="*"),
     "why": with_id("strange"),
     "diff": fixed(contact="*"),
     "forget": with_id("strange", preview=True),
@@ -274,6 +278,7 @@ ADMINISTRATION = [
     Attempt("principal_revoke", fixed(name="full"), profile="_", control=""),
     Attempt("principal_rotate", fixed(name="full"), profile="_", word="secret", control=""),
     Attempt("principal_token", fixed(name="local"), profile="_", word="umb_", control=""),
+    Attempt("inspect", fixed(name="local"), profile="_", word="#code=", control=""),
     Attempt("principal_token_revoke", fixed(id="0" * 12), profile="_", control=""),
     Attempt("keys", fixed(), profile="_", control=""),
     Attempt("rotate_keys", fixed(), profile="_", control=""),

@@ -205,12 +205,16 @@ class GetRequest(Request, frozen=True):
 
 
 class ListRequest(Request, frozen=True):
-    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`."""
+    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`.
+
+    ``text`` is words that the memory or its key says, in any case.
+    """
 
     session: str = ""
     contact: str = ""
     kind: Kind | None = None
     status: str = "live"
+    text: str = ""
     cursor: str = ""
     limit: int = 50
     as_of: str = ""
