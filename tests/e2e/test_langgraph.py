@@ -28,6 +28,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from tests.e2e.processes import ServiceProcess
+from tests.thinking_world import until
 from umbriel import GrantSpec, InvalidInputError, RefusedError, Umbriel
 from umbriel.langgraph import UmbrielStore
 
@@ -252,6 +253,24 @@ async def test_time_to_live(service: ServiceProcess, profile: str) -> None:
         item = await store.aget(("n",), "k")
         assert item is not None
         assert item.created_at == item.updated_at
+
+
+async def test_a_store_sweeps_by_itself(service: ServiceProcess, profile: str) -> None:
+    """Every so many minutes what is over is forgotten, and nothing else is."""
+    config: Any = {"sweep_interval_minutes": 0.0005}
+    with UmbrielStore(lambda: service.client(profile=profile), ttl=config) as store:
+        await store.aput(("n",), "k", {"v": 1}, ttl=5)
+        await store.aput(("n",), "other", {"v": 2}, ttl=5)
+        async with await service.client(profile=profile) as memory:
+            page = await memory.list(contact="n")
+            (over,) = [one.id for one in page.entries if one.text == "1"]
+            await memory.expire(over, at=datetime.now(UTC))
+
+            async def forgotten() -> bool:
+                return (await memory.list(contact="n", status="forgotten")).entries != []
+
+            await until(forgotten)
+            assert [one.text for one in (await memory.list(contact="n", status="all")).entries] == ["2", ""]
 
 
 def test_what_is_refused_leaves_nothing(store: UmbrielStore) -> None:

@@ -66,9 +66,10 @@ class StoreVerbs:
         value: Mapping[str, Any],
         texts: Sequence[str] | None,
         ttl: float | None,
+        at_least: str,
     ) -> None:
-        """Write an item; the one before it under this key is superseded, and keeps when it began."""
-        before = await self.get(namespace, key, await self.now())
+        """Write an item; the one before it under this key is superseded, and what it keeps is when it began."""
+        before = await self.get(namespace, key, at_least)
         packed = pack(namespace, key, value, texts=texts, ttl=ttl, since=before.created_at if before else None)
         async with self._room:
             if await self._write(packed, _until(ttl)):

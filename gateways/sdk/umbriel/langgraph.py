@@ -7,6 +7,7 @@ with UmbrielStore.embedded("./memory", profile="agent") as store:
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
@@ -30,7 +31,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from umbriel._errors import InvalidInputError
+from umbriel._errors import InvalidInputError, UmbrielError
 from umbriel._store_filters import matches, path_matches
 from umbriel._store_items import Stored, exact_json, leaves, pack
 from umbriel._store_verbs import StoreVerbs
@@ -40,6 +41,7 @@ __all__ = ["UmbrielStore"]
 
 #: minutes of the longest time to live, a thousand years
 _LONGEST = 525_600_000
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 Open = Callable[[], Awaitable[Umbriel]]
 
@@ -51,7 +53,8 @@ class UmbrielStore(BaseStore):
     the store a profile of its own. ``fields`` are the paths that items are found by (the whole value when None);
     ``index=False`` at a put keeps an item out of searches by words. A search with a query orders by relevance, one
     without it by what was written last. Values are JSON, up to about 32 KB each; a put that changes nothing writes
-    nothing. Expired items are gone at once; `sweep_ttl` forgets them as well.
+    nothing. Expired items are gone at once, whatever ``omit_expired`` says; `sweep_ttl` forgets them as well, and so
+    does the store by itself every ``sweep_interval_minutes`` of its ``ttl``, where that is given.
 
     The store has a connection and a thread of its own, opened by the first operation and ended by `close`.
     """
@@ -67,6 +70,7 @@ class UmbrielStore(BaseStore):
         self._opening = asyncio.Lock()
         self._memory: Umbriel | None = None
         self._verbs: StoreVerbs | None = None
+        self._sweeper: asyncio.Task[None] | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="umbriel-store", daemon=True)
         self._thread.start()
@@ -139,9 +143,13 @@ class UmbrielStore(BaseStore):
             if self._verbs is None:
                 self._memory = await self._open()
                 self._verbs = StoreVerbs(self._memory)
+                if minutes := (self.ttl_config or {}).get("sweep_interval_minutes"):
+                    self._sweeper = asyncio.create_task(self._sweeping(minutes * 60))
         return self._verbs
 
     async def _end(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         if self._memory is not None:
             await self._memory.close()
 
@@ -152,15 +160,24 @@ class UmbrielStore(BaseStore):
             await cast("Umbriel", self._memory).forget(one.id)
         return len(over)
 
+    async def _sweeping(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self._sweep()
+            except UmbrielError as error:
+                # Nothing depends on it: what is over is gone when it is read, and the next round comes.
+                _log.warning("the sweep of expired items failed: %s", error)
+
     async def _batch(self, ops: Sequence[Op]) -> list[Result]:
         puts = _last_puts(ops)
         for put in puts:
             # All of them, before anything is written.
             self._check(put)
         verbs = await self._ready()
-        at = "" if len(puts) == len(ops) else await verbs.now()
+        at = await verbs.now() if ops else ""
         results = [await self._read(verbs, one, at) for one in ops]
-        await asyncio.gather(*(self._write(verbs, put) for put in puts))
+        await asyncio.gather(*(self._write(verbs, put, at) for put in puts))
         return results
 
     def _check(self, put: PutOp) -> None:
@@ -172,11 +189,11 @@ class UmbrielStore(BaseStore):
         # As large as it can become: with the time at which it began.
         pack(put.namespace, put.key, put.value, texts=self._texts(put), ttl=put.ttl, since=datetime.now(UTC))
 
-    async def _write(self, verbs: StoreVerbs, put: PutOp) -> None:
+    async def _write(self, verbs: StoreVerbs, put: PutOp, at: str) -> None:
         if put.value is None:
             await verbs.delete(put.namespace, put.key)
         else:
-            await verbs.put(put.namespace, put.key, put.value, self._texts(put), put.ttl)
+            await verbs.put(put.namespace, put.key, put.value, self._texts(put), put.ttl, at)
 
     def _texts(self, put: PutOp) -> list[str] | None:
         """Return what an item is found by, None where it is not to be found by words."""
