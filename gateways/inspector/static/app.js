@@ -39,9 +39,9 @@ const state = { ending: null, names: [], frame: null, profile: "" };
 
 /** What the address says: a profile, a page of it, and its parameters. */
 function place() {
-  const [where, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [where, ...rest] = location.hash.replace(/^#\/?/, "").split("?");
   const [profile, name] = where.split("/").map(decoded);
-  return { profile: profile ?? "", name: name || "memories", query: new URLSearchParams(query ?? "") };
+  return { profile: profile ?? "", name: name || "memories", query: new URLSearchParams(rest.join("?")) };
 }
 
 function decoded(text) {

@@ -28,6 +28,9 @@ export function contactOf(query, found) {
   return given.startsWith("c:") ? given.slice(2) : "";
 }
 
+/** The same for events, of which no contact named means all that the grant reaches. */
+export const everybodyOf = (contact) => (contact === "*" ? "" : contact);
+
 /** A field for a contact, and its value for the address. */
 export function whose(query, found) {
   const given = query.get("who") ?? (found.everybody ? "" : "none");
