@@ -20,6 +20,8 @@ _TO = Path(__file__).parents[1] / "gateways" / "inspector" / "screenshots"
 _SIZE = {"width": 1280, "height": 860}
 _PHONE = {"width": 375, "height": 760}
 _QUESTION = "q=Where does Mara live?"
+#: the step of the timeline at which a memory took the place of another
+_STEPS = 12
 _SETTLE = 700
 
 
@@ -44,7 +46,7 @@ def _take(watched: Watched, link: str, shots: dict[str, tuple[str, str]]) -> Non
         watched.page.wait_for_timeout(_SETTLE)
         if page == "timeline":
             watched.page.get_by_label("As of").press("Home")
-            for _ in range(13):
+            for _ in range(_STEPS):
                 watched.page.get_by_label("As of").press("ArrowRight")
             watched.page.wait_for_timeout(_SETTLE)
         watched.page.evaluate("document.activeElement.blur()")

@@ -33,6 +33,7 @@ const PAGES = {
 };
 const LINKS = Object.keys(PAGES).filter((name) => !PAGES[name].under);
 const POLL = 15_000;
+const LEFT = 3_600_000;
 
 const app = document.getElementById("app");
 const state = { ending: null, names: [], frame: null, profile: "" };
@@ -209,8 +210,12 @@ function go(there, query) {
   else location.hash = next;
 }
 
+let seen = Date.now();
+
+/** Ask how the service stands, which also tells it that somebody is here; a tab nobody looks at lets it go in time. */
 async function poll() {
-  if (!state.frame || document.hidden) return;
+  if (!document.hidden) seen = Date.now();
+  if (!state.frame || Date.now() - seen > LEFT) return;
   try {
     stand(await get("/v1/status"));
   } catch (error) {

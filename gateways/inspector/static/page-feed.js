@@ -31,7 +31,7 @@ export async function feed(ctx) {
   const apply = () => go({ who: who.value(), kind: kind.value });
   return [
     head("Live feed", "Every event of this profile in the order of the log, decrypted as far as your grant reaches.", hold),
-    h("form", { class: "filters", onchange: apply, onsubmit: (event) => event.preventDefault() }, field("Events", kind), who.node),
+    h("form", { class: "filters", onchange: apply, onsubmit: (event) => event.preventDefault() }, field("Events", kind, "", "wide"), who.node),
     standing,
     room,
   ];
