@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import typer
 
@@ -139,9 +141,15 @@ def run(arguments: list[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+@cache
+def _table() -> Any:
+    """Return every command, put together once in a process."""
+    return typer.main.get_command(app)
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
-        outcome = typer.main.get_command(app).main(arguments, prog_name="umbriel", standalone_mode=False)
+        outcome = _table().main(arguments, prog_name="umbriel", standalone_mode=False)
     except errors.HANDLED as error:
         errors.report(error)
         return errors.exit_code(error)

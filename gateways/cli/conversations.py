@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact, Time
+from gateways.cli.options import AtLeast, Contact, Time, Visible
 from gateways.cli.reads import show_results
 from gateways.cli.session import Session, verb
 from umbriel.messages import SaidMessage
@@ -29,6 +29,7 @@ async def recall_conversation(
     since: Time = None,
     until: Time = None,
     at_least: AtLeast = "",
+    visibility: Visible = "complete",
 ) -> None:
     """Look for messages, in a session, in a contact's sessions or in all; best first."""
     reply = await session.client.recall_conversation(
@@ -42,6 +43,7 @@ async def recall_conversation(
         since=since,
         until=until,
         at_least=at_least,
+        visibility=cast("Any", visibility),
     )
 
     def people() -> None:

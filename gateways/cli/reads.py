@@ -8,9 +8,9 @@ from typing import Annotated, Any, cast
 import typer
 
 from gateways.cli import output
-from gateways.cli.options import AsOf, AtLeast, Contact, Time
+from gateways.cli.options import AsOf, AtLeast, Contact, Time, Visible
 from gateways.cli.session import Session, verb
-from gateways.provenance import fenced
+from gateways.provenance import answered, fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 
@@ -44,9 +44,7 @@ async def recall(
     min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
     as_of: AsOf = "",
     at_least: AtLeast = "",
-    visibility: Annotated[str, typer.Option("--visibility", help="complete, or keyword: do not wait for vectors.")] = (
-        "complete"
-    ),
+    visibility: Visible = "complete",
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
     inspect: Annotated[bool, typer.Option("--inspect", help="Only look: explain, and count no access.")] = False,
@@ -87,11 +85,7 @@ async def recall(
 
 def _fenced(reply: RecallReply) -> str:
     """Return the results as a prompt shows them, after the answer with what it was made of."""
-    answer, results = reply.answer, [*reply.suppressions, *reply.results]
-    if answer is None or not answer.text:
-        return fenced(results)
-    made = " · ".join(("answer", f"by {answer.model}", *(f"from {one}" for one in answer.cited)))
-    return fenced(results, before=[f"[{made}] {answer.text}"])
+    return fenced([*reply.suppressions, *reply.results], before=answered(reply.answer))
 
 
 def show_recall(reply: RecallReply) -> None:

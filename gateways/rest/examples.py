@@ -168,7 +168,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "principal_list": Example("List the principals", grants.PrincipalListRequest()),
     "principal_revoke": Example("Take everything from a principal", grants.PrincipalNameRequest(name="shop-bot")),
-    "principal_rotate": Example("Replace a principal's password", grants.PrincipalNameRequest(name="shop-bot")),
+    "principal_rotate": Example("Replace a principal's password", grants.PrincipalRotateRequest(name="shop-bot")),
     "principal_token": Example(
         "Make a bearer token; it is in the reply, this once", tokens.TokenRequest(name="shop-bot", label="web shop")
     ),

@@ -139,7 +139,7 @@ function foot(standing) {
 function stand(status) {
   const waits = [
     status.pending ? `${counted(status.pending, "piece")} pending` : "",
-    status.lag_events ? `${seconds(status.lag_seconds)} behind` : "",
+    status.lag_events && status.lag_seconds >= 1 ? `${seconds(status.lag_seconds)} behind` : "",
     status.failed ? `${status.failed} failed` : "",
   ].filter(Boolean);
   show(state.frame.standing, status.halted || waits.join(", ") || "Up to date");

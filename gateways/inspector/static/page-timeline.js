@@ -1,6 +1,7 @@
 // Through time, a change at a step: what was known then, and what was learned, changed and lost since.
 
 import { get, path } from "./api.js";
+import { rule } from "./chain.js";
 import { h, show } from "./dom.js";
 import { at as positionAt, counted, moment, sequence } from "./format.js";
 import { about, button, choice, empty, field, gone, head, input, into, memoryRow, section, tag } from "./parts.js";
@@ -157,7 +158,7 @@ function difference(profile, one) {
       one.key ? h("span", null, one.key) : null,
       one.status === "live" ? null : h("span", null, one.status),
       one.actor ? h("span", null, `by ${one.actor}`) : null,
-      (one.replaced ?? []).map((old) => (old.rule ? h("span", null, `rule ${old.rule}`) : null)),
+      (one.replaced ?? []).map((old) => (old.rule ? h("span", null, rule(old.rule)) : null)),
       about(profile, one.id),
     ),
   );

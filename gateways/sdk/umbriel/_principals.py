@@ -49,7 +49,7 @@ class PrincipalVerbs:
 
     async def principal_rotate(self, name: str, *, nkey: str = "", timeout: float = _SECONDS) -> wire.PrincipalSecret:
         """Replace a principal's password (or its ``nkey``); whoever uses the old one is disconnected."""
-        request = wire.PrincipalNameRequest(name=name, nkey=nkey)
+        request = wire.PrincipalRotateRequest(name=name, nkey=nkey)
         return await self._transport.call(
             _SERVICE, "principal_rotate", request, wire.PrincipalSecret, timeout=timeout, idempotent=False
         )
