@@ -12,7 +12,7 @@ const FORMAT = 1;
 export async function exporting(ctx) {
   const { profile, query, signal } = ctx;
   const found = await people(ctx);
-  const who = whose(query, found);
+  const who = whose(query, found, { alone: false });
   const kinds = input({ placeholder: "all: message, memory, …" });
   const since = input({ type: "datetime-local" });
   const before = input({ type: "datetime-local" });

@@ -16,7 +16,7 @@ export async function feed(ctx) {
   const found = await people(ctx);
   const { log_position: end } = await get("/v1/status", {}, { signal });
   const kind = choice([["", "The usual ones"], ...KINDS.map((one) => [one, QUIET.has(one) ? `${one}, else left out` : one])], query.get("kind") ?? "");
-  const who = whose(query, found);
+  const who = whose(query, found, { alone: false });
   const list = h("ol", { class: "list card", "aria-label": "Events, newest first" });
   const standing = h("p", { class: "row small mute standing", role: "status" });
   const room = h("div", null, empty("Nothing happened lately", "Whatever is written from now on appears here."));
