@@ -53,11 +53,11 @@ COMMANDS: Mapping[str, Command] = {
     "recall_conversation": Command(("recall-conversation",), {"query": "QUERY"}),
     "context": Command(("context",), _SESSION, _RETRIED),
     "summary": Command(("summary",), _SESSION),
+    "messages": Command(("messages",), {**_SESSION, "order": "--newest"}),
+    "list_sessions": Command(("sessions",)),
     "get": Command(("get",), {"id": "[ID]"}),
     "list": Command(("list",)),
     # Without --contact a person sees everybody's.
-    "list_sessions": Command(("sessions",), {"contact": "--contact"}),
-    "messages": Command(("messages",), {**_SESSION, "order": "--newest"}),
     "inspect": Command(("inspect",), {"name": "--as"}, beside=("--open",)),
     "diff": Command(("diff",), {"start": "--from", "end": "--to"}, {"cursor": _ALL_PAGES, "limit": _ALL_PAGES}),
     "history": Command(("history",), {"id": "ID"}),

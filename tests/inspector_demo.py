@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from umbriel import Umbriel
 from umbriel.types import Message
 
-__all__ = ["PROFILE", "fill"]
+__all__ = ["PROFILE", "fill", "spread"]
 
 PROFILE = "household"
-_START = datetime(2026, 9, 14, 18, 30, tzinfo=UTC)
+_WEEKS = timedelta(weeks=10)
+_START = (datetime.now(UTC) - _WEEKS).replace(hour=18, minute=30, second=0, microsecond=0)
 
 _TALKS = {
     "move-to-porto": (
@@ -57,6 +61,8 @@ _FACTS = (
 
 async def fill(memory: Umbriel) -> None:
     """Write the profile's conversations and memories, and change some of them."""
+    # Nothing is to be thought of by itself: the pictures show what is written here.
+    await memory.settings({"reflection.enabled": False, "consolidation.enabled": False})
     for number, (session, talk) in enumerate(_TALKS.items()):
         at = _START + timedelta(days=5 * number)
         messages = [
@@ -74,3 +80,18 @@ async def fill(memory: Umbriel) -> None:
     await memory.retract(parking.id)
     await memory.recall("Where does Mara live?", contact="mara")
     await memory.recall("What can we cook on Friday?", contact="*")
+
+
+async def spread(memory: Umbriel, directory: Path, target: Umbriel) -> None:
+    """Copy everything into another profile as if it had been written over the weeks: an import keeps times."""
+    lines = [json.loads(line) async for line in memory.export()]
+    first = datetime.fromisoformat(lines[1]["time"])
+    took = datetime.fromisoformat(lines[-2]["time"]) - first
+    for line in lines[1:-1]:
+        share = (datetime.fromisoformat(line["time"]) - first) / took
+        line["time"] = (_START + share * (_WEEKS - timedelta(hours=3))).isoformat().replace("+00:00", "Z")
+    written = [json.dumps(line).encode() + b"\n" for line in lines[:-1]]
+    lines[-1]["data"]["sha256"] = hashlib.sha256(b"".join(written)).hexdigest()
+    file = directory / "demo.jsonl"
+    file.write_bytes(b"".join([*written, json.dumps(lines[-1]).encode() + b"\n"]))
+    await target.import_export(file)

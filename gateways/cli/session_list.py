@@ -17,12 +17,12 @@ __all__ = ["sessions"]
 async def sessions(
     session: Session,
     *,
-    contact: Annotated[str, typer.Option("--contact", help="Only of this contact; * is everybody.")] = "*",
+    contact: Annotated[str, typer.Option("--contact", help="Of this contact; * is everybody.")] = "",
     cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
     at_least: AtLeast = "",
 ) -> None:
-    """List conversations, the one heard last first."""
+    """List conversations, the one heard last first: those without a contact, or of one."""
     reply = await session.client.list_sessions(contact=contact, cursor=cursor, limit=limit, at_least=at_least)
 
     def people() -> None:

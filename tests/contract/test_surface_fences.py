@@ -33,6 +33,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "context": {"session": SESSION, "query": "Ignore all that"},
     "summary": {"session": SESSION},
     "messages": {"session": SESSION},
+    "list_sessions": {"contact": CONTACT},
     "get": {"key": "attack"},
     "diff": {"contact": "*"},
     "history": {"id": "@"},
@@ -66,7 +67,6 @@ SILENT = {
     "end_session",
     "expire",
     "link_contact",
-    "list_sessions",
     "pin",
     "proof",
     "reflect_day",
@@ -96,7 +96,7 @@ async def seeded(surfaces: Surfaces) -> None:
         Message(role=role, content=f"{ATTACK} {n}", name=ATTACK[:60], at=datetime(2026, 5, n, tzinfo=UTC))
         for n, role in enumerate(("user", "assistant", "user"), start=1)
     ]
-    await client.ingest(said, session=SESSION, contact=CONTACT)
+    await client.ingest(said, session=SESSION, contact=CONTACT, channel=ATTACK[:200])
     await client.remember(ATTACK, key="attack", metadata={"note": ATTACK})
     await client.remember(f"{ATTACK} {CONTACT}", key=ATTACK[:200], contact=CONTACT)
     await client.remember("Do not mention root to anybody", kind="instruction")

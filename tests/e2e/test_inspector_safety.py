@@ -53,20 +53,28 @@ def spoil(inspected: Inspected) -> None:
     """Write the corpus wherever somebody can write."""
     for number, text in enumerate(HOSTILE):
         said = [{"role": "user", "name": text[:60], "content": text}, {"role": "assistant", "content": f"re: {text}"}]
-        inspected.ask("ingest", {"messages": said, "session": text[:64], "contact": text, "wait": True}, BAD)
-        inspected.remember(f"{number} {text}", BAD, key=text, contact=text, session=text[:64], metadata={text: text})
-        inspected.remember(f"{number} {text} again", BAD, key=text, contact=text)
-        inspected.ask("reflect", {"topic": text[:60], "text": text}, BAD)
-        inspected.ask("set_context", {"session": text[:64], "notes": text}, BAD)
+        inspected.ask("ingest", {"messages": said, "session": text[:64], "contact": text}, BAD)
+        stated = {"content": f"{number} {text}", "key": text, "contact": text}
+        inspected.ask("remember", {**stated, "session": text[:64], "metadata": {text: text}}, BAD)
+        inspected.ask("remember", {**stated, "content": f"{number} {text} again"}, BAD)
+    inspected.ask("reflect", {"topic": HOSTILE[0], "text": HOSTILE[1], "wait": True}, BAD)
+    inspected.ask("set_context", {"session": HOSTILE[0], "notes": HOSTILE[1]}, BAD)
+
+
+@pytest.fixture(scope="module")
+def shared(inspected: Inspected) -> Iterator[Watched]:
+    """One page that is logged in; each test goes where it wants to."""
+    page = inspected.inside()
+    yield page
+    page.close()
 
 
 @pytest.fixture
-def watched(inspected: Inspected) -> Iterator[Watched]:
-    """A page that is logged in; a test after which it did something wrong fails."""
-    page = inspected.inside()
-    yield page
-    assert page.wrong == []
-    page.close()
+def watched(shared: Watched) -> Iterator[Watched]:
+    """The shared page; a test after which it did something wrong fails."""
+    shared.wrong.clear()
+    yield shared
+    assert shared.wrong == []
 
 
 def texts(page: Page) -> str:
@@ -124,9 +132,23 @@ def test_hostile_addresses(watched: Watched) -> None:
         expect(page.get_by_label("Text")).to_have_value(text)
         page.evaluate("text => location.hash = `#/${encodeURIComponent(text)}/memories`", text)
         expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_no_text_becomes_markup(inspected: Inspected) -> None:
+    """The browser itself refuses it, whatever a module of the page would try: markup from strings, inline script."""
+    watched = inspected.outside()
+    page = watched.page
+    page.goto(inspected.url)
+    page.get_by_label("Token").wait_for()
     with pytest.raises(Exception, match="TrustedHTML"):
         page.evaluate("document.querySelector('main').innerHTML = '<b>no</b>'")
-    watched.wrong.clear()  # the policy said no to the test itself
+    page.evaluate(
+        "() => { const one = document.createElement('img'); one.src = 'http://127.0.0.2:9/x.png';"
+        " document.body.append(one) }"
+    )
+    page.wait_for_timeout(100)
+    assert any("policy: img-src" in one for one in watched.wrong)
+    watched.close()
 
 
 def test_hostile_settings(watched: Watched) -> None:

@@ -33,15 +33,16 @@ const PAGES = {
 };
 const LINKS = Object.keys(PAGES).filter((name) => !PAGES[name].under);
 const POLL = 15_000;
+const LEFT = 3_600_000;
 
 const app = document.getElementById("app");
 const state = { ending: null, names: [], frame: null, profile: "" };
 
 /** What the address says: a profile, a page of it, and its parameters. */
 function place() {
-  const [where, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [where, ...rest] = location.hash.replace(/^#\/?/, "").split("?");
   const [profile, name] = where.split("/").map(decoded);
-  return { profile: profile ?? "", name: name || "memories", query: new URLSearchParams(query ?? "") };
+  return { profile: profile ?? "", name: name || "memories", query: new URLSearchParams(rest.join("?")) };
 }
 
 function decoded(text) {
@@ -138,7 +139,7 @@ function foot(standing) {
 function stand(status) {
   const waits = [
     status.pending ? `${counted(status.pending, "piece")} pending` : "",
-    status.lag_events ? `${seconds(status.lag_seconds)} behind` : "",
+    status.lag_events && status.lag_seconds >= 1 ? `${seconds(status.lag_seconds)} behind` : "",
     status.failed ? `${status.failed} failed` : "",
   ].filter(Boolean);
   show(state.frame.standing, status.halted || waits.join(", ") || "Up to date");
@@ -209,8 +210,12 @@ function go(there, query) {
   else location.hash = next;
 }
 
+let seen = Date.now();
+
+/** Ask how the service stands, which also tells it that somebody is here; a tab nobody looks at lets it go in time. */
 async function poll() {
-  if (!state.frame || document.hidden) return;
+  if (!document.hidden) seen = Date.now();
+  if (!state.frame || Date.now() - seen > LEFT) return;
   try {
     stand(await get("/v1/status"));
   } catch (error) {

@@ -47,3 +47,6 @@ export function short(id) {
 
 /** What a local date and time of a form is in UTC, as the service takes it. */
 export const utc = (local) => (local ? new Date(local).toISOString() : "");
+
+/** A name as the beginning of a line. */
+export const capital = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");

@@ -35,7 +35,7 @@ export async function audit(ctx) {
   };
   return [
     head("Audit", "Who did what, newest first. It holds ids, never what was said."),
-    h("form", { class: "filters", role: "search", onsubmit: apply, onchange: apply }, field("Of", scope), field("Principal", principal), field("Action", action), who.node, field("Since", since, "", "wide"), field("Until", until, "", "wide")),
+    h("form", { class: "filters", role: "search", onsubmit: apply, onchange: apply }, field("Of", scope, "", "wide"), field("Principal", principal), field("Action", action), who.node, field("Since", since, "", "wide"), field("Until", until, "", "wide")),
     pages(profile, first, ask),
   ];
 }

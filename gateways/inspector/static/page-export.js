@@ -5,14 +5,14 @@ import { elements } from "./raw.js";
 import { h, say, show } from "./dom.js";
 import { at, count, counted, sequence, size, utc } from "./format.js";
 import { bar, button, check, failed, field, head, input } from "./parts.js";
-import { contactOf, people, whose } from "./people.js";
+import { contactOf, everybodyOf, people, whose } from "./people.js";
 
 const FORMAT = 1;
 
 export async function exporting(ctx) {
   const { profile, query, signal } = ctx;
   const found = await people(ctx);
-  const who = whose(query, found);
+  const who = whose(query, found, { alone: false });
   const kinds = input({ placeholder: "all: message, memory, …" });
   const since = input({ type: "datetime-local" });
   const before = input({ type: "datetime-local" });
@@ -25,7 +25,7 @@ export async function exporting(ctx) {
     const chosen = who.value();
     const asked = {
       kinds: kinds.value.split(",").map((one) => one.trim()).filter(Boolean),
-      contact: contactOf(new URLSearchParams(chosen ? { who: chosen } : {}), found),
+      contact: everybodyOf(contactOf(new URLSearchParams(chosen ? { who: chosen } : {}), found)),
       vectors: vectors.checked,
       encrypted: encrypted.checked,
       ...(since.value ? { since: utc(since.value) } : {}),
@@ -40,13 +40,13 @@ export async function exporting(ctx) {
     h(
       "form",
       { class: "stack", onsubmit: start },
-      h("div", { class: "filters" }, who.node, field("Categories", kinds), field("Recorded from", since), field("Recorded before", before)),
+      h("div", { class: "filters" }, who.node, field("Categories", kinds), field("Recorded from", since, "", "wide"), field("Recorded before", before, "", "wide")),
       check("With embeddings, so that no model has to compute them again", vectors),
       check("Encrypted as it is stored: readable only where the keys are", encrypted),
       h("div", { class: "row" }, act),
     ),
     place,
-    h("p", { class: "small mute section" }, "The whole file is put together in this tab. For very large profiles ", h("code", null, `umbriel export --profile ${profile}`), " writes it to disk as it comes."),
+    h("p", { class: "small mute after" }, "The whole file is put together in this tab. For very large profiles ", h("code", null, `umbriel export --profile ${profile}`), " writes it to disk as it comes."),
   ];
 }
 

@@ -3,8 +3,8 @@
 import { get, path, pause, stream } from "./api.js";
 import { h, show } from "./dom.js";
 import { at, counted, moment, sequence, time } from "./format.js";
-import { button, choice, empty, failed, field, head, tag } from "./parts.js";
-import { contactOf, people, whose } from "./people.js";
+import { about, button, choice, empty, failed, field, head, tag } from "./parts.js";
+import { contactOf, everybodyOf, people, whose } from "./people.js";
 
 const BEFORE = 200;
 const KEPT = 300;
@@ -16,22 +16,22 @@ export async function feed(ctx) {
   const found = await people(ctx);
   const { log_position: end } = await get("/v1/status", {}, { signal });
   const kind = choice([["", "The usual ones"], ...KINDS.map((one) => [one, QUIET.has(one) ? `${one}, else left out` : one])], query.get("kind") ?? "");
-  const who = whose(query, found);
+  const who = whose(query, found, { alone: false });
   const list = h("ol", { class: "list card", "aria-label": "Events, newest first" });
-  const standing = h("p", { class: "row small mute", role: "status" });
+  const standing = h("p", { class: "row small mute standing", role: "status" });
   const room = h("div", null, empty("Nothing happened lately", "Whatever is written from now on appears here."));
-  const live = { paused: false, held: [], list, room, standing, count: 0, place: at(end, Math.max(0, sequence(end) - BEFORE)) };
+  const live = { profile: ctx.profile, paused: false, held: [], list, room, standing, count: 0, place: at(end, Math.max(0, sequence(end) - BEFORE)) };
   const hold = button("Pause", () => {
     live.paused = !live.paused;
     hold.textContent = live.paused ? "Go on" : "Pause";
     if (!live.paused) live.held.splice(0).forEach((one) => add(live, one));
     stand(live);
   });
-  follow(ctx, live, { kinds: query.get("kind"), contact: contactOf(query, found).replace(/^\*$/, "") });
+  follow(ctx, live, { kinds: query.get("kind"), contact: everybodyOf(contactOf(query, found)) });
   const apply = () => go({ who: who.value(), kind: kind.value });
   return [
     head("Live feed", "Every event of this profile in the order of the log, decrypted as far as your grant reaches.", hold),
-    h("form", { class: "filters", onchange: apply, onsubmit: (event) => event.preventDefault() }, field("Events", kind), who.node),
+    h("form", { class: "filters", onchange: apply, onsubmit: (event) => event.preventDefault() }, field("Events", kind, "", "wide"), who.node),
     standing,
     room,
   ];
@@ -71,19 +71,35 @@ function stand(live, text) {
 function add(live, event) {
   if (!live.count) show(live.room, live.list);
   live.count += 1;
-  live.list.prepend(row(event));
+  live.list.prepend(row(live.profile, event));
   while (live.list.childElementCount > KEPT) live.list.lastElementChild.remove();
 }
 
-function row(event) {
+function row(profile, event) {
+  const whole = h("pre", { class: "small", hidden: true }, JSON.stringify(event.data, null, 2));
+  const more = button(sequence(event.position), () => {
+    whole.hidden = !whole.hidden;
+    more.setAttribute("aria-expanded", String(!whole.hidden));
+  }, "plain mono", { "aria-expanded": "false", "aria-label": `Event ${sequence(event.position)} as it is`, title: "The event as it is" });
   return h(
     "li",
     { class: "item event" },
     h("time", { datetime: event.recorded_at, title: moment(event.recorded_at) }, time(event.recorded_at)),
-    h("div", { class: "stack tight" }, h("p", { class: "row" }, h("span", { class: "strong" }, event.topic), h("span", { class: "small mute" }, event.actor), event.redacted ? tag("redacted") : null), words(event.data)),
-    h("span", { class: "mono" }, sequence(event.position)),
-    h("details", null, h("summary", null, "Event"), h("pre", { class: "small" }, JSON.stringify(event.data, null, 2))),
+    h(
+      "div",
+      { class: "stack tight" },
+      h("p", { class: "row" }, h("span", { class: "strong" }, event.topic), h("span", { class: "small mute" }, event.actor), event.redacted ? tag("redacted") : null, named(profile, event.data)),
+      words(event.data),
+    ),
+    more,
+    whole,
   );
+}
+
+/** The memory that an event without words is about. */
+function named(profile, data) {
+  const id = [data.memory, data.id, data.memory_id].find((one) => typeof one === "string" && one.includes("@"));
+  return id ? about(profile, id) : null;
 }
 
 /** What an event says in words, where it does. */

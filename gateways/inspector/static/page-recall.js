@@ -2,7 +2,7 @@
 
 import { path, post } from "./api.js";
 import { h, show } from "./dom.js";
-import { counted, score, utc } from "./format.js";
+import { capital, counted, score, utc } from "./format.js";
 import { about, bar, empty, failed, field, head, input, link, section, tag, waiting } from "./parts.js";
 import { contactOf, people, reached, whose } from "./people.js";
 
@@ -47,7 +47,7 @@ export async function recall(ctx) {
       "form",
       { role: "search", onsubmit: ask },
       h("div", { class: "asked" }, field("Question", text), h("button", { class: "main-act" }, "Recall")),
-      h("div", { class: "filters" }, who.node, field("Results", limit), field("Token budget", budget), field("As of", then)),
+      h("div", { class: "filters" }, who.node, field("Results", limit), field("Token budget", budget), field("As of", then, "", "wide")),
     ),
     place,
   ];
@@ -81,12 +81,12 @@ function outcome(profile, reply, texts) {
   return [
     notes(reply),
     reply.suppressions?.length ? section("Not to speak of", list(profile, reply.suppressions)) : null,
-    section(
-      "Fused",
-      h("p", { class: "small mute" }, "The score is what the channels added, times the factors. It orders; relevance is absolute."),
-      h("ol", { class: "list card" }, reply.results.map((one, at) => result(profile, one, at + 1, reply.results[0].score))),
+    h(
+      "div",
+      { class: "beside" },
+      section("Fused", h("ol", { class: "list card" }, reply.results.map((one, at) => result(profile, one, at + 1, reply.results[0].score))), h("p", { class: "small mute" }, "A score is what the channels added, times the factors. It orders; relevance is absolute.")),
+      section("Channels", h("div", { class: "channels" }, columns(profile, reply, texts))),
     ),
-    section("Channels", h("div", { class: "channels" }, columns(profile, reply, texts))),
     section(
       "What a prompt would hold",
       h("p", { class: "small mute" }, `About ${counted(reply.prompt_tokens ?? 0, "token")}, fenced as data.`),
@@ -131,10 +131,15 @@ function result(profile, one, rank, best) {
       ),
       h("div", { class: "parts", role: "img", "aria-label": `Score ${score(one.score)}` }, stripes(hits, total, share)),
       h(
-        "ul",
-        { class: "hits" },
-        hits.map((hit) => h("li", null, h("span", null, NAMES[hit.channel] ?? hit.channel), h("span", { class: "mute" }, `#${hit.rank} × ${hit.weight}`), h("span", null, `+${score(hit.contribution)}`))),
-        factors(one.factors ?? {}),
+        "details",
+        { open: rank === 1 },
+        h("summary", null, hits.map((hit) => NAMES[hit.channel] ?? hit.channel).join(", ")),
+        h(
+          "ul",
+          { class: "hits" },
+          hits.map((hit) => h("li", null, h("span", null, NAMES[hit.channel] ?? hit.channel), h("span", { class: "mute" }, `#${hit.rank} × ${hit.weight}`), h("span", null, `+${score(hit.contribution)}`))),
+          factors(one.factors ?? {}),
+        ),
       ),
     ),
     h("span", { class: "score" }, score(one.score)),
@@ -152,7 +157,7 @@ function stripes(hits, total, share) {
 function factors(given) {
   return Object.entries(given)
     .filter(([, value]) => Math.abs(value - 1) > 1e-6)
-    .map(([name, value]) => h("li", null, h("span", null, name), h("span", { class: "mute" }, "factor"), h("span", null, `× ${score(value)}`)));
+    .map(([name, value]) => h("li", null, h("span", null, capital(name)), h("span", { class: "mute" }, "factor"), h("span", null, `× ${score(value)}`)));
 }
 
 function columns(profile, reply, texts) {

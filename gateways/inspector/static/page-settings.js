@@ -1,7 +1,8 @@
 // The settings of a profile: shown as they are, changed together, refused with the reason beside the field.
 
 import { get, patch, path } from "./api.js";
-import { h, say, show } from "./dom.js";
+import { h, put, say, show } from "./dom.js";
+import { capital } from "./format.js";
 import { button, choice, head, input, section } from "./parts.js";
 
 const REACHES = [["local", "not outside this machine"], ["own", "endpoints of one's own"], ["partner", "third parties"]];
@@ -32,6 +33,16 @@ const HINTS = {
   "recall.fill": "Places left over for what was used lately or often.",
   "access.counted": "Handing out a memory keeps it alive.",
   "access.recalls": "Who asked what is on record.",
+  "extraction.enabled": "What is said becomes memories, in the background.",
+  "extraction.before_compaction": "Once more before words are out of sight of a model.",
+  "decay.enabled": "What nobody uses loses confidence.",
+  "consolidation.enabled": "What says the same becomes one memory, once a day.",
+  "consolidation.sample": "Memories of a scope that are looked at, the newest.",
+  "consolidation.merges": "Merges in one pass, at most.",
+  "reflection.enabled": "What each day came to, once a day.",
+  "data_flow.messages": "How far what was said may go.",
+  "data_flow.memories": "How far what is known may go.",
+  "data_flow.queries": "How far questions may go.",
   "verifier.enabled": "New memories are held against older ones like them.",
   "decay.days": "Days without use after which confidence falls.",
   "decay.factor": "What confidence is multiplied by, once a day.",
@@ -49,12 +60,14 @@ export async function settings(ctx) {
   const reply = await get(path`/v1/profiles/${profile}/settings`, {}, { signal });
   const fields = Object.entries(reply.settings).map(([name, value]) => setting(name, value));
   const said = h("p", { class: "small mute said", role: "status" }, changedText(reply.version));
+  const dock = h("div", { class: "card dock" });
   const save = h("button", { class: "main-act", disabled: true }, "Save");
   const undo = button("Undo", () => reset());
   const changed = () => fields.filter((one) => one.value() !== one.given);
   const look = () => {
     const many = changed().length;
     save.disabled = undo.disabled = many === 0;
+    dock.classList.toggle("stuck", many > 0);
     for (const one of fields) one.wrong("");
     show(said, many ? `${many} changed` : changedText(reply.version));
   };
@@ -79,7 +92,7 @@ export async function settings(ctx) {
       "form",
       { novalidate: true, onsubmit: send, oninput: look, onchange: look },
       groups(fields),
-      h("div", { class: "card stuck" }, said, h("div", { class: "row" }, undo, save)),
+      put(dock, said, h("div", { class: "row" }, undo, save)),
     ),
   ];
 }
@@ -104,7 +117,7 @@ function setting(name, given) {
   const id = `setting-${name.replace(/[^a-z]/g, "-")}`;
   control.id = id;
   control.setAttribute("name", name);
-  const label = h("div", null, h("label", { for: id }, rest.join(".").replaceAll("_", " ")), HINTS[name] ? h("p", { class: "small mute", id: `${id}-hint` }, HINTS[name]) : null);
+  const label = h("div", null, h("label", { for: id }, capital(rest.join("."))), HINTS[name] ? h("p", { class: "small mute", id: `${id}-hint` }, HINTS[name]) : null);
   if (HINTS[name]) control.setAttribute("aria-describedby", `${id}-hint`);
   return {
     name,

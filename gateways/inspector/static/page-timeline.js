@@ -1,10 +1,11 @@
 // Through time, a change at a step: what was known then, and what was learned, changed and lost since.
 
 import { get, path } from "./api.js";
+import { rule } from "./chain.js";
 import { h, show } from "./dom.js";
 import { at as positionAt, counted, moment, sequence } from "./format.js";
 import { about, button, choice, empty, field, gone, head, input, into, memoryRow, section, tag } from "./parts.js";
-import { contactOf, people, whose } from "./people.js";
+import { contactOf, everybodyOf, people, whose } from "./people.js";
 
 const PAGE = 1_000;
 const MOST = 10;
@@ -26,13 +27,12 @@ export async function timeline(ctx) {
   const contact = contactOf(query, found);
   const steps = await moments(ctx, contact);
   const who = whose(query, found);
-  const versus = choice([["", "the step before"], ["start", "the beginning"], ["now", "the present"]], query.get("versus") ?? "");
-  const top = head("Timeline", "Every change of a memory is a step. Slide back to see what was known, and what each step changed.");
+  const versus = choice([["", "the step before"], ["start", "the beginning"], ["now", "the present"]], "");
+  const top = head("Timeline", "Every change of a memory is a step. Slide back to see what was known then, and what the step changed.");
   if (!steps.length) return [top, empty("Nothing has changed yet", "The first memory is the first step.")];
-  const chosen = () => ({ who: who.value(), versus: versus.value });
-  const filters = h("form", { class: "filters", onsubmit: (event) => event.preventDefault() }, who.node, field("Compared with", versus));
-  filters.addEventListener("change", (event) => (event.target.type === "datetime-local" ? null : go(chosen())));
-  return [top, filters, slider(ctx, steps, contact, filters)];
+  const filters = h("form", { class: "filters", onsubmit: (event) => event.preventDefault() }, who.node, field("Compared with", versus, "", "wide"));
+  who.node.addEventListener("change", () => go({ who: who.value() }));
+  return [top, filters, slider(ctx, steps, { contact, versus }, filters)];
 }
 
 /** Every event of memories: the steps of the slider. */
@@ -41,7 +41,7 @@ async function moments({ profile, signal }, contact) {
   const steps = [];
   let after = positionAt(end, 0);
   for (let page = 0; page < MOST; page += 1) {
-    const asked = { after, kinds: ["memory"], contact: contact === "*" ? "" : contact, limit: PAGE };
+    const asked = { after, kinds: ["memory"], contact: everybodyOf(contact), limit: PAGE };
     const { events, position } = await get(path`/v1/profiles/${profile}/feed`, asked, { signal });
     steps.push(...events.filter((one) => one.topic !== "memory.judged"));
     if (position === after || sequence(position) >= sequence(end)) break;
@@ -61,7 +61,7 @@ function joined(events) {
   return steps;
 }
 
-function slider(ctx, steps, contact, filters) {
+function slider(ctx, steps, chosen, filters) {
   const range = input({ type: "range", min: 0, max: steps.length - 1, step: 1, value: steps.length - 1 });
   const jump = input({ type: "datetime-local", step: 1 });
   const here = h("p", { class: "here-at" });
@@ -74,7 +74,7 @@ function slider(ctx, steps, contact, filters) {
     show(what, `${stepName(step)}, by ${step.actor} · step ${Number(range.value) + 1} of ${steps.length}`);
     range.setAttribute("aria-valuetext", `${moment(step.recorded_at)}, ${stepName(step)}`);
     clearTimeout(timer);
-    timer = setTimeout(() => into(place, "Looking back", () => then(ctx, steps, Number(range.value), contact)), SETTLE);
+    timer = setTimeout(() => into(place, "Looking back", () => then(ctx, steps, Number(range.value), chosen)), SETTLE);
   };
   const move = (by) => {
     range.value = Number(range.value) + by;
@@ -86,7 +86,8 @@ function slider(ctx, steps, contact, filters) {
     range.value = Math.max(0, last);
     stand();
   });
-  filters.append(field("Go to", jump));
+  chosen.versus.addEventListener("change", stand);
+  filters.append(field("Go to", jump, "", "wide"));
   range.addEventListener("input", stand);
   ctx.signal.addEventListener("abort", () => clearTimeout(timer));
   stand();
@@ -105,13 +106,13 @@ function slider(ctx, steps, contact, filters) {
 const stepName = (step) => [...new Set(step.names)].join(", ");
 const named = (event) => event.topic.replace("memory.", "").replaceAll("_", " ");
 
-async function then({ profile, query, signal }, steps, at, contact) {
+async function then({ profile, signal }, steps, at, { contact, versus }) {
   const point = steps[at].position;
   const bounds = {
     "": { start: at ? steps[at - 1].position : "", end: point },
     start: { start: "", end: point },
     now: { start: point, end: "" },
-  }[query.get("versus") ?? ""];
+  }[versus.value];
   const ask = (name, asked) => get(path`/v1/profiles/${profile}/${name}`, { contact, ...asked }, { signal });
   const [known, changed] = await Promise.all([
     ask("memories", { as_of: point, limit: SHOWN }),
@@ -121,7 +122,7 @@ async function then({ profile, query, signal }, steps, at, contact) {
     "div",
     { class: "changes" },
     section(`Known then: ${known.entries.length}${known.cursor ? " and more" : ""}`, list(profile, known.entries)),
-    section(TITLES[query.get("versus") ?? ""], differences(profile, changed)),
+    section(TITLES[versus.value], differences(profile, changed)),
   );
 }
 
@@ -157,7 +158,7 @@ function difference(profile, one) {
       one.key ? h("span", null, one.key) : null,
       one.status === "live" ? null : h("span", null, one.status),
       one.actor ? h("span", null, `by ${one.actor}`) : null,
-      (one.replaced ?? []).map((old) => (old.rule ? h("span", null, `rule ${old.rule}`) : null)),
+      (one.replaced ?? []).map((old) => (old.rule ? h("span", null, rule(old.rule)) : null)),
       about(profile, one.id),
     ),
   );

@@ -28,15 +28,18 @@ export function contactOf(query, found) {
   return given.startsWith("c:") ? given.slice(2) : "";
 }
 
-/** A field for a contact, and its value for the address. */
-export function whose(query, found) {
+/** The same for events, of which no contact named means all that the grant reaches. */
+export const everybodyOf = (contact) => (contact === "*" ? "" : contact);
+
+/** A field for a contact, and its value for the address; of events nobody can ask for those about no contact alone. */
+export function whose(query, found, { alone = true } = {}) {
   const given = query.get("who") ?? (found.everybody ? "" : "none");
   const named = given.startsWith("c:") ? given.slice(2) : "";
   if (found.more) {
-    const control = input({ value: named, placeholder: found.everybody ? "everybody" : "agent-wide" });
+    const control = input({ value: named, placeholder: found.everybody || !alone ? "everybody" : "agent-wide" });
     return { node: field("Contact", control), value: () => (control.value ? `c:${control.value}` : "") };
   }
   const known = named && !found.known.includes(named) ? [...found.known, named] : found.known;
-  const control = choice([["", "Everybody"], ["none", "Agent-wide only"], ...known.map((one) => [`c:${one}`, one])], given);
+  const control = choice([["", "Everybody"], ...(alone ? [["none", "Agent-wide only"]] : []), ...known.map((one) => [`c:${one}`, one])], given);
   return { node: field("Contact", control), value: () => control.value };
 }

@@ -4,7 +4,7 @@ import { h, say, show } from "./dom.js";
 
 const KEY = "umbriel.scheme";
 const NEXT = { auto: "light", light: "dark", dark: "auto" };
-const NAMES = { auto: "As the system", light: "Light", dark: "Dark" };
+const NAMES = { auto: "System colours", light: "Light", dark: "Dark" };
 
 const chosen = () => (localStorage.getItem(KEY) in NEXT ? localStorage.getItem(KEY) : "auto");
 
