@@ -32,6 +32,8 @@ _LENGTHS = {
 _LIMITS: dict[tuple[str, str], Schema] = {
     ("IngestRequest", "messages"): {"minItems": 1, "maxItems": _SIZES.messages_per_ingest},
     ("ListRequest", "limit"): {"minimum": 1, "maximum": _SIZES.list_limit},
+    ("ListRequest", "text"): {"maxLength": _SIZES.query_bytes},
+    ("SessionsRequest", "limit"): {"minimum": 1, "maximum": _SIZES.list_limit},
     ("FeedRequest", "limit"): {"minimum": 1, "maximum": _SIZES.feed_limit},
     ("FeedRequest", "wait"): {"minimum": 0, "maximum": _SIZES.feed_wait_seconds},
 }

@@ -49,4 +49,9 @@ async def over_http(runtime: Runtime, address: HttpAddress) -> AsyncIterator[Web
         tasks=lambda: runtime.tasks,
     )
     async with serving(rest, address) as url:
+
+        async def here() -> str:
+            return url
+
+        runtime.service.inspector.place = here
         yield Web(url, rest)

@@ -47,6 +47,7 @@ async def recall(
     visibility: Visible = "complete",
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
+    inspect: Annotated[bool, typer.Option("--inspect", help="Only look: explain, and count no access.")] = False,
     for_prompt: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
     since: Time = None,
     until: Time = None,
@@ -76,6 +77,7 @@ async def recall(
             answer=answer,
             thinking=cast("Thinking", thinking),
             length=cast("Length", length),
+            inspect=inspect,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
@@ -206,6 +208,7 @@ async def list_memories(
     contact: Contact = "",
     kind: KindOption = None,
     status: Annotated[str, typer.Option("--status", help="live, superseded, forgotten, …, or all.")] = "live",
+    text: Annotated[str, typer.Option("--text", help="Only what says this, in its text or key.")] = "",
     cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
     as_of: AsOf = "",
@@ -217,6 +220,7 @@ async def list_memories(
         contact=contact,
         kind=cast("Kind | None", kind),
         status=status,
+        text=text,
         cursor=cursor,
         limit=limit,
         as_of=as_of,

@@ -8,6 +8,7 @@ from gateways.described import Schema, schemas_of
 from gateways.rest.health import Ready
 from gateways.rest.problems import STATUS, Problem
 from gateways.service.service import VERBS
+from umbriel.inspecting import LoginReply, LoginRequest
 
 __all__ = ["Schema", "components", "properties"]
 
@@ -17,7 +18,7 @@ _TEMPLATE = "#/components/schemas/{name}"
 def components() -> dict[str, Schema]:
     """Return the schema of every request and reply, and of what they are made of, by name."""
     types = [one for verb in VERBS.values() for one in (verb.request, verb.reply)]
-    found = schemas_of([*types, Problem, Ready], _TEMPLATE)
+    found = schemas_of([*types, Problem, Ready, LoginRequest, LoginReply], _TEMPLATE)
     found["Problem"]["properties"]["code"]["enum"] = sorted(STATUS)
     return found
 

@@ -87,6 +87,10 @@ class Administration:
                 return PrincipalSecret(principal=_info(stored), secret=secret)
             return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
 
+    def check_speaking(self, name: str) -> None:
+        """Raise NotFoundError or RefusedError unless this is a principal that may speak."""
+        self._principals.speaking(name)
+
     async def token(self, caller: Caller, request: TokenRequest) -> PrincipalToken:
         """Make a bearer token for a principal."""
         now, expires_at = datetime.now(UTC), check_time(request.expires_at, "expires_at")

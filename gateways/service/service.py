@@ -10,7 +10,7 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
+from gateways.service import changes, closing, composing, contacts, conversing, inspector, memories, reads
 from gateways.service.administration import Administration, granted
 from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
@@ -33,12 +33,14 @@ from gateways.service.rebuild import rebuild
 from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
+from gateways.service.session_list import SESSIONS
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
+from gateways.service.transcripts import MESSAGES
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, exports, imports, sessions, tokens
+from umbriel import contexts, conversations, copies, diffs, exports, imports, inspecting, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -75,6 +77,7 @@ class Service:
         self.records = SystemRecords(core.events)
         administration.changed = self.records.changed
         self.answered = Answered()
+        self.inspector = inspector.Inspector(administration)
         self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -359,7 +362,7 @@ VERBS: dict[str, Verb] = {
         Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
-        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in (MESSAGES, SESSIONS, *WORKING)),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         # What a caller exports is what its feed shows.
         Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
@@ -387,6 +390,7 @@ VERBS: dict[str, Verb] = {
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
         Verb("principal_rotate", admin.PrincipalRotateRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
         Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("inspect", inspecting.InspectRequest, inspecting.InspectReply, inspector.invite, _ADMIN),
         Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

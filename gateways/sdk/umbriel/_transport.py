@@ -60,6 +60,7 @@ class Transport:
 
     def __init__(self, principal: str) -> None:
         self.principal = check_name(principal, field="principal")
+        self.retry_seconds = RETRY_SECONDS
         self._client = Client()
         self._reconnected = asyncio.Event()
         self._last_error: Exception | None = None
@@ -193,12 +194,13 @@ class Transport:
         """Send one request and return its reply decoded, or raise what the server answered.
 
         ``timeout`` is the seconds one attempt may take. Errors marked retryable and a missing
-        service are tried again for `RETRY_SECONDS` unless ``retry`` is off; a lost reply only where
-        ``idempotent``. With a ``token`` its principal is who speaks.
+        service are tried again for ``retry_seconds``, with the same bytes and so the same request id,
+        unless ``retry`` is off; a lost reply only where ``idempotent``. With a ``token`` its
+        principal is who speaks.
         """
         subject = f"umbriel.api.{self.principal}.{profile}.{verb}"
         body, headers = _encode(request), {TOKEN_HEADER: token} if token else None
-        deadline = time.monotonic() + (RETRY_SECONDS if retry else 0.0)
+        deadline = time.monotonic() + (self.retry_seconds if retry else 0.0)
         pause = _FIRST_PAUSE
         while True:
             try:
