@@ -25,6 +25,7 @@ from gateways.api import Api
 from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
+from gateways.jetstream.keeping import keep, let_go
 from gateways.jetstream.keys import KeyRing
 from gateways.jetstream.log import Log
 from gateways.jetstream.master_keys import MasterKeys
@@ -162,7 +163,7 @@ async def running(
         stack.push_async_callback(guard.close)
         core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
         stack.push_async_callback(core.backups.close)
-        also = {**guard.work(), "keys": rotation.run()}
+        also = {**guard.work(), "keys": rotation.run(), **({} if nats else {"server": keep(server)})}
         tasks = _start_workers(stack, core, flushers, thinking, daily, erasure, also)
         await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
         stack.push_async_callback(core.rebuilds.close)
@@ -386,6 +387,6 @@ async def _start_api(
     )
     api = Api(service, principals.get, principals.of_token, broker)
     await broker.start()
-    stack.push_async_callback(broker.stop)
+    stack.push_async_callback(let_go, broker.stop)
     stack.push_async_callback(api.close)
     return api

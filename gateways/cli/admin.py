@@ -13,6 +13,7 @@ from gateways.cli.options import AtLeast
 from gateways.cli.session import Session, verb
 from umbriel import InvalidInputError, RetryReply, StatusReply
 from umbriel.backups import BackupsStatus
+from umbriel.imports import ImportStatus
 from umbriel.upkeep import PassStatus
 from umbriel.usage import ModelUsage
 
@@ -48,6 +49,7 @@ def _show_status(reply: StatusReply) -> None:
         "views": f"{output.size(reply.views_bytes)} on disk, {output.size(reply.resident_bytes)} of vectors in memory",
         "profiles": f"{reply.profiles}, {reply.open_profiles} open",
         "backups": _backups(reply.backup) if reply.backup else "",
+        "importing": _importing(reply.importing) if reply.importing else "",
     }
     output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
     if reply.views:
@@ -79,6 +81,13 @@ def _backups(one: BackupsStatus) -> str:
     last = f"the last at {output.when(one.last)}, {output.size(one.bytes)}" if one.last else "none yet"
     failed = f"; the last try failed: {one.error}" if one.error else ""
     return f"{last}, the next due at {output.when(one.due)}, {one.kept} are kept in {one.directory}{failed}"
+
+
+def _importing(one: ImportStatus) -> str:
+    of = f" of {one.lines}" if one.lines else ""
+    began = f" since {output.when(one.began)}" if one.began else ""
+    how = "import the file again to finish it, or give it up with `umbriel import --abandon`"
+    return f"{one.written}{of} events of {one.source or 'a file'}{began} (SHA-256 {one.run[:12]}…); {how}"
 
 
 def _counts(one: PassStatus) -> str:

@@ -106,6 +106,12 @@ class NatsServer:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def died(self) -> bool:
+        """Whether the process ended without being told to."""
+        process = self._process
+        return process is not None and process.poll() is not None
+
+    @property
     def store(self) -> Path:
         """The directory JetStream writes to."""
         return self.directory / "store"
@@ -122,6 +128,19 @@ class NatsServer:
         Raises AlreadyRunningError when the port is taken, UnavailableError when it does not come up.
         """
         await asyncio.to_thread(self.start_now)
+
+    def start_again(self) -> None:
+        """Start a server that died, at the port it had: clients know no other. Blocking; raises as `start` does."""
+        if not _is_free(self._host, self.port):
+            raise self._taken()
+        before = self._process
+        try:
+            self.start_now()
+        except BaseException:
+            # It did not come up: it is as dead as it was.
+            self.stop_now()
+            self._process = before
+            raise
 
     def start_now(self) -> None:
         """Do what `start` does, blocking."""
@@ -199,10 +218,10 @@ class NatsServer:
 
     def kill(self) -> None:
         """End the server as a crash would; a test's way to prove that nothing acknowledged is lost."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
 
     # -- files ----------------------------------------------------------------------------------
 

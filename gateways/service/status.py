@@ -15,6 +15,7 @@ from domain.errors import NotFoundError, UnavailableError
 from domain.ids import check_profile
 from gateways.service.context import Caller, Core, counts_of
 from gateways.service.forwarding_status import forwarding_status
+from gateways.service.import_status import import_status
 from gateways.service.pass_status import pass_status, passes_of
 from gateways.service.profiles import OpenProfile
 from gateways.service.rebuild import rebuild_status
@@ -151,6 +152,7 @@ async def _profile_status(core: Core, opened: OpenProfile) -> StatusReply:
         forwarding=await core.in_thread(lambda: forwarding_status(core, opened)),
         passes=await core.in_thread(lambda: passes_of(core, opened)),
         usage=usage_of(await core.in_thread(views.ledger.usage)),
+        importing=await import_status(core, opened),
     )
 
 

@@ -15,6 +15,8 @@ from projections.ledger.schema import SCHEMA_VERSION, TABLES
 __all__ = ["Store", "translated"]
 
 _BUSY_MS = 10_000
+#: how long readers of what was deleted are waited for
+_SCRUB_MS = 250
 _IDLE_READERS = 4
 
 
@@ -44,6 +46,8 @@ class Store:
         self._lock = threading.Lock()
         self._idle: deque[sqlite3.Connection] = deque()
         self._closed = False
+        #: whether the write-ahead log may hold what was deleted
+        self._left = False
         path.parent.mkdir(parents=True, exist_ok=True)
         with translated(path):
             self._writer = self._connect()
@@ -86,6 +90,27 @@ class Store:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+            if self._left:
+                self._truncate(0)
+
+    def scrub(self) -> bool:
+        """Leave nothing of deleted rows in the write-ahead log; returns whether that is so already.
+
+        Readers of an older snapshot are waited for a moment; while one is there, the next write tries again.
+        """
+        with self._lock, translated(self.path):
+            self._check_open()
+            self._truncate(_SCRUB_MS)
+            return not self._left
+
+    def _truncate(self, wait_ms: int) -> None:
+        db = self._writer
+        db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        try:
+            (busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        self._left = bool(busy)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

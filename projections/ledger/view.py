@@ -10,6 +10,7 @@ from pathlib import Path
 
 from domain.envelope import Envelope
 from domain.errors import InvalidInputError, MismatchError
+from domain.events import ConversationDeleted, KeyDestroyed, MemoryForgotten, MessageForgotten, ProfileErased
 from domain.indexing import Indexing
 from projections.ledger.apply import project
 from projections.ledger.changes import ChangeQueries
@@ -41,6 +42,8 @@ from projections.outcome import Outcome
 __all__ = ["Ledger", "model_of"]
 
 _FILE = "ledger.sqlite"
+#: after these nothing of what was deleted may stay beside the database
+_TAKES_WORDS = (ConversationDeleted, KeyDestroyed, MemoryForgotten, MessageForgotten, ProfileErased)
 _CHECKPOINT = "SELECT position, event_position, event_id FROM checkpoint"
 
 
@@ -116,6 +119,8 @@ class Ledger(
             self._remembered.change(at.position, target, new)
         self._remembered.changed()
         self._known.changed(new)
+        if any(isinstance(one.data, _TAKES_WORDS) for one in new):
+            self._store.scrub()
         return Outcome.APPLIED
 
     def advance(self, upto: int) -> Outcome:

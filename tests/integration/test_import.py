@@ -194,12 +194,17 @@ async def test_half_an_import_is_finished_by_doing_it_again(
 async def test_one_import_at_a_time(source: Source, target: Here, profile: str, tmp_path: Path) -> None:
     """Another file waits until the first is finished or given up; what came of that is thought about then."""
     first = [{"line": 2, "event": source.lines[1]}, *_about(source, "s-ana")]
-    await ask(target, profile, "import", run="a" * 64, mode="write", lines=first)
+    await ask(target, profile, "import", run="a" * 64, mode="write", lines=first, source="p")
     with pytest.raises(ConflictError, match="not finished"):
         await ask(target, profile, "import", run="b" * 64, mode="write", lines=first)
+    status = (await ask(target, profile, "status")).importing
+    assert (status.run, status.source, status.lines) == ("a" * 64, "p", 0)
+    assert status.written == len(first)
+    assert status.began is not None
     read = sum(target.models.notes.read.values())
     async with client_of(target, profile) as client:
         await client.abandon_import()
+        assert (await client.status()).importing is None
 
     async def is_read() -> bool:
         return sum(target.models.notes.read.values()) > read

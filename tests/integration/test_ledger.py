@@ -445,3 +445,34 @@ def test_a_closed_ledger_says_so(tmp_path: Path) -> None:
     ledger.close()
     with pytest.raises(UnavailableError):
         _ = ledger.position
+
+
+@pytest.mark.parametrize("reading", [False, True])
+def test_what_is_forgotten_leaves_the_write_ahead_log(tmp_path: Path, log: Log, *, reading: bool) -> None:
+    """At once, or with the next write where somebody read an older snapshot for too long."""
+    ledger = Ledger(tmp_path, indexing())
+    memory = log.remember("a zebracanary was seen")
+    message = log.message("the quaggacanary told so")
+    log.remember("gardens stay")
+    _feed(ledger, log)
+    canaries = b"zebracanary", b"quaggacanary"
+    assert all(_holds(tmp_path, one) for one in (*canaries, b"gardens"))
+    log.forget(memory)
+    log.forget_message(message)
+    with ledger._store.read() as db:
+        if reading:
+            db.execute("SELECT count(*) FROM memories").fetchone()
+            _feed(ledger, log)
+            assert _holds(tmp_path, canaries[0])
+    if not reading:
+        _feed(ledger, log)
+    else:
+        ledger.advance(log.position + 1)
+    assert [one for one in canaries if _holds(tmp_path, one)] == []
+    assert _holds(tmp_path, b"gardens")
+    ledger.close()
+
+
+def _holds(directory: Path, word: bytes) -> bool:
+    """Whether a file of an open ledger has these bytes."""
+    return any(word in path.read_bytes() for path in directory.iterdir())

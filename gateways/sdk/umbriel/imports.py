@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -17,6 +18,7 @@ __all__ = [
     "ImportReport",
     "ImportRequest",
     "ImportSeal",
+    "ImportStatus",
     "Outcome",
 ]
 
@@ -95,6 +97,21 @@ class ImportReply(Reply, frozen=True):
     position: str
     #: the hash of a seal that was checked
     seal: str = ""
+
+
+class ImportStatus(Reply, frozen=True):
+    """An import that is open: ``written`` events since it ``began``, of a file with ``lines`` (0: it does not say).
+
+    It is ended by importing its file again (``run`` is the SHA-256 in the trailer), or by abandoning it; until then
+    nobody thinks about the profile.
+    """
+
+    run: str
+    source: str = ""
+    position: str = ""
+    began: datetime | None = None
+    written: int = 0
+    lines: int = 0
 
 
 class ImportReport(Reply, frozen=True):

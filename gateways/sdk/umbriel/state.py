@@ -9,6 +9,7 @@ from umbriel._wire import Reply, Request
 from umbriel.backups import BackupsStatus
 from umbriel.erasure import DeletedProfile
 from umbriel.grants import GrantSpec
+from umbriel.imports import ImportStatus
 from umbriel.upkeep import PassStatus
 from umbriel.usage import ModelUsage
 
@@ -131,6 +132,8 @@ class StatusReply(Reply, frozen=True):
     usage: list[ModelUsage] = []
     #: the last backup that was made by itself, and when the next is due; None where none are
     backup: BackupsStatus | None = None
+    #: the profile's import that is open
+    importing: ImportStatus | None = None
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
