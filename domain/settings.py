@@ -267,6 +267,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     backup: BackupSettings = BackupSettings()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
+    #: copies of every stream, on as many servers
+    replicas: int = 1
 
 
 class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):

@@ -75,6 +75,7 @@ __all__ = ["LOOPBACK", "Runtime", "authorization", "lock_of", "running", "tls_of
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
 _FILES = 16_384
+_RECONNECT_WAIT = 0.25
 LOOPBACK = "127.0.0.1"
 
 
@@ -135,7 +136,7 @@ async def running(
         url, context = nats or server.url, _trust(tls, tls_ca)
         connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service", tls=context)
         stack.push_async_callback(connection.close)
-        state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
+        state = await ensure_streams(connection.js, num_replicas=settings.replicas, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
         client = _managed(stack, managed)
         core = await _core(
@@ -376,10 +377,11 @@ async def _start_api(
     tls: ssl.SSLContext | None,
 ) -> Api:
     broker = NatsBroker(
-        url,
+        [part.strip() for part in url.split(",")],
         security=SASLPlaintext(username=ANSWER, password=password, use_ssl=tls is not None, ssl_context=tls),
         inbox_prefix=f"_INBOX_{ANSWER}",
         max_reconnect_attempts=-1,
+        reconnect_time_wait=_RECONNECT_WAIT,
         logger=None,
         # Injected arguments take a turn in a thread each, with every request.
         apply_types=False,

@@ -21,7 +21,15 @@ def serve(
     port: Annotated[
         int | None, typer.Option("--port", min=1, max=65535, help="Port of the embedded NATS; a free one by default.")
     ] = None,
-    nats: Annotated[str | None, typer.Option("--nats", help="Use this NATS instead of an embedded one.")] = None,
+    nats: Annotated[
+        str | None,
+        typer.Option(
+            "--nats", help="Use this NATS instead of an embedded one; several servers of a cluster with commas."
+        ),
+    ] = None,
+    replicas: Annotated[
+        int, typer.Option("--replicas", min=1, max=5, help="Copies of every stream, on as many servers of --nats.")
+    ] = 1,
     exit_when_idle: Annotated[bool, typer.Option("--exit-when-idle", help="Stop when nobody asks any more.")] = False,
     bind: Annotated[
         str, typer.Option("--bind", help="The address to listen on; another than loopback needs TLS.")
@@ -58,7 +66,7 @@ def serve(
             bind=bind,
             tls=tls,
             tls_ca=tls_ca,
-            settings=Settings(thinking=thinking),
+            settings=Settings(thinking=thinking, replicas=replicas),
             http=http,
         )
     )

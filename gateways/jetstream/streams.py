@@ -7,8 +7,10 @@ what fires at a time of day, and for a while what it fired: a stream that refuse
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
+import time
 import uuid
 
 import msgspec
@@ -16,7 +18,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as StreamNotFoundError
 
-from domain.errors import InvalidInputError, MismatchError
+from domain.errors import InvalidInputError, MismatchError, UnavailableError
 from domain.ids import partition_of
 from gateways.jetstream.errors import translated
 
@@ -65,14 +67,18 @@ _FIRINGS_KEPT = 16
 _TURNS_MAX_BYTES = 1024**3
 # The server's defaults where a limit is not set.
 _UNLIMITED = -1
+#: seconds that servers which start together may take to find each other and a leader
+_GATHERING = 30.0
+_PAUSE = 0.25
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """The log as it was found or created: its name, incarnation and last sequence."""
+    """The log as it was found or created: its name, incarnation, last sequence, and on how many servers it is."""
 
     name: str
     incarnation: str
     last_position: int
+    replicas: int = 1
 
 
 # -- subjects -----------------------------------------------------------------------------------
@@ -244,7 +250,7 @@ async def ensure_log(
         raise MismatchError(
             f"the stream {stream} has no incarnation", expected=f"{INCARNATION} in its metadata", found="none"
         )
-    return StreamState(stream, incarnation, info.state.last_seq)
+    return StreamState(stream, incarnation, info.state.last_seq, num_replicas)
 
 
 async def ensure_streams(
@@ -253,8 +259,20 @@ async def ensure_streams(
     """Create or check the log, the streams of keys and schedules, and the turns bucket; returns the log's state.
 
     ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of every stream. Raises
-    MismatchError when a stream exists with another configuration, UnavailableError without a server.
+    MismatchError when a stream exists with another configuration, UnavailableError without a server; servers of a
+    cluster are waited for.
     """
+    deadline = time.monotonic() + (_GATHERING if num_replicas > 1 else 0.0)
+    while True:
+        try:
+            return await _ensure_all(js, stream, num_replicas, max_bytes)
+        except UnavailableError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_PAUSE)
+
+
+async def _ensure_all(js: JetStreamContext, stream: str, num_replicas: int, max_bytes: int) -> StreamState:
     state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
     await _ensure(js, _keys_config(num_replicas))
     await _ensure(js, _schedules_config(num_replicas))
@@ -269,11 +287,17 @@ async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamStat
             info = await js.stream_info(stream)
         except StreamNotFoundError:
             return None
-    return StreamState(stream, (info.config.metadata or {}).get(INCARNATION, ""), info.state.last_seq)
+    incarnation = (info.config.metadata or {}).get(INCARNATION, "")
+    return StreamState(stream, incarnation, info.state.last_seq, info.config.num_replicas or 1)
 
 
-async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:
-    """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing."""
+async def check_streams(js: JetStreamContext, *, max_bytes: int = 64 * 1024**3) -> None:
+    """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing.
+
+    How many copies there are is the log's to say: the others have as many.
+    """
+    state = await state_of(js)
+    num_replicas = 1 if state is None else state.replicas
     log = _log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes)
     configs = (log, _keys_config(num_replicas), _schedules_config(num_replicas), _turns_config(num_replicas))
     for config in configs:
