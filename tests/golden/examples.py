@@ -419,6 +419,9 @@ _EVENTS: tuple[Event, ...] = (
     ImportStarted(run="f" * 64),
     ProfileImported(run="f" * 64, counts={"imported": 3, "duplicate": 1}),
     ProfileImported(run="f" * 64, abandoned=True),
+    MessageRecorded(
+        message=_MESSAGE, session="s1", role="tool", content="weather", caller_id="i:1:1", attachment='{"a": "\u00e9"}'
+    ),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 
