@@ -174,7 +174,7 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _export(service: Service, caller: Caller, profile: str, request: exports.ExportRequest) -> msgspec.Struct:
-    return await export(service.core, caller.reach, profile, request)
+    return await export(service.core, caller.reach, profile, request, caller.principal)
 
 
 async def _import(service: Service, caller: Caller, profile: str, request: imports.ImportRequest) -> msgspec.Struct:

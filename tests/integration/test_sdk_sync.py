@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import count, islice
+from pathlib import Path
 from types import ModuleType
 
 import msgspec
@@ -248,3 +249,20 @@ def test_examples_in_docstrings(service: RestService, memory: UmbrielSync, modul
     assert sum(bool(one.examples) for one in found) > 0
     for one in found:
         assert runner.run(one).failed == 0, one.name
+
+
+def test_the_readme_of_the_client(service: RestService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page of the distribution shows is what a service answers, in the order in which it is read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "memory").symlink_to(service.data)
+    page = Path(umbriel.__file__).parents[1] / "README.md"
+    shown = doctest.DocTestParser().get_doctest(
+        page.read_text(encoding="utf-8").replace("\n```", "\n\n```"), {}, page.name, str(page), 0
+    )
+    assert len(shown.examples) > 9
+    assert doctest.DocTestRunner().run(shown).failed == 0
+    awaited = next(block for block in page.read_text(encoding="utf-8").split("```") if "asyncio.run" in block)
+    done = subprocess.run(
+        [sys.executable, "-c", awaited.removeprefix("python")], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("['Mara lives in Porto']\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -77,6 +78,36 @@ async def test_what_is_forgotten_is_absent(memory: Umbriel) -> None:
     assert [(one.id, one.attachment) for one in found] == [(ids[0], "<0>"), (ids[2], "<2>")]
     assert (await memory.messages("none")).messages == []
     assert (await memory.for_profile("never").messages("s")).messages == []
+
+
+async def test_a_forgotten_attachment_is_gone(memory: Umbriel, service: RestService, tmp_path: Path) -> None:
+    """From the feed and from exports; what is left is in a copy of the profile, exactly. Erased it is in no file."""
+    names = ("olive", "walnut")
+    said = [Message(role="tool", content=name, attachment=f"{name} {name * 20}" * 2_000) for name in names]
+    first, _ = [one.id for one in (await memory.ingest(said, session="s")).outcomes]
+    assert len((await memory.messages("s")).messages) == 2
+    assert _held(service.data, b"walnut walnutwalnut")
+    await memory.forget(first)
+    events = str((await memory.feed(limit=100)).events)
+    assert "walnutwalnut" in events
+    assert "oliveolive" not in events
+    file = tmp_path / "profile.jsonl"
+    async with await service.client(profile=memory.profile, principal="local") as person:
+        lines = [line async for line in person.export()]
+        file.write_bytes(b"".join(lines))
+        assert b"oliveolive" not in file.read_bytes()
+        copy = person.for_profile(f"{memory.profile}-2")
+        position = (await copy.import_export(file)).position
+        (left,) = (await copy.messages("s", at_least=position)).messages
+        assert (left.content, left.attachment) == ("walnut", said[1].attachment)
+        for profile in (person, copy):
+            await profile.erase(session="s")
+            assert (await profile.messages("s")).messages == []
+    assert not _held(service.data, b"walnut walnutwalnut")
+
+
+def _held(data: Path, words: bytes) -> bool:
+    return any(words in one.read_bytes() for one in data.glob("profiles/**/*") if one.is_file())
 
 
 async def test_an_attachment_is_kept_exactly_and_found_by_nothing(memory: Umbriel) -> None:
