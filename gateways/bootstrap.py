@@ -75,7 +75,7 @@ __all__ = ["LOOPBACK", "Runtime", "authorization", "lock_of", "running", "tls_of
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
 _FILES = 16_384
-_RECONNECT_WAIT = 0.25
+_RECONNECT_WAIT = 1
 LOOPBACK = "127.0.0.1"
 
 

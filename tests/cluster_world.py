@@ -213,9 +213,7 @@ async def _rounds(root: Path, rounds: int, seed: int) -> None:
                 name = dice.choice(list(world.instances))
                 world.instances[name].kill()
                 write, recall = await load.back()
-                say(
-                    f"{number}: instance {name} killed: writing back {write:.1f} s, recall {recall:.1f} s"
-                )
+                say(f"{number}: instance {name} killed: writing back {write:.1f} s, recall {recall:.1f} s")
                 world.launch(name)
                 world.instances[name].wait()
         events = await check(world, load)
