@@ -271,6 +271,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_max_bytes: int = 64 * 1024**3
     #: copies of every stream, on as many servers
     replicas: int = 1
+    #: besides keeping views: answer requests (``api``), think about what was written (``worker``)
+    roles: tuple[str, ...] = ("api", "worker")
 
 
 class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from gateways.jetstream.bridge import Bridge
 from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
 from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.leases import Leases
 from gateways.jetstream.log import Log
 from gateways.jetstream.master_keys import MasterKeys
 from gateways.jetstream.principals import Principals, hash_of
@@ -65,6 +66,7 @@ from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.rounds import ProfileWorker
 from gateways.service.service import Service
+from gateways.service.sharing import Shares
 from gateways.service.thinking import Thinking
 from gateways.service.tombstones import destroy_recorded
 from gateways.service.usage import Usages
@@ -163,9 +165,12 @@ async def running(
         stack.push_async_callback(guard.close)
         core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
         stack.push_async_callback(core.backups.close)
-        also = {**guard.work(), "keys": rotation.run()}
+        leases, names = Leases(connection, replicas=settings.replicas), core.directory.names
+        core.shares = Shares(leases if nats else None, names, works="worker" in settings.roles)
+        stack.push_async_callback(core.shares.close)
+        also = {**guard.work(), "keys": rotation.run(), **core.shares.work()}
         tasks = _start_workers(stack, core, flushers, thinking, daily, erasure, also)
-        await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
+        await core.rebuilds.take_up(core.directory.names())
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks, principals)
@@ -269,7 +274,7 @@ def _start_workers(
             core.worker.wake(profile)
 
     core.reader.listeners.append(wake)
-    names = [record.name for record in core.directory.profiles()]
+    names = core.directory.names()
     for name in names:
         core.worker.wake(name)
     work: dict[str, Coroutine[None, None, None]] = {
@@ -305,16 +310,17 @@ def _start_workers(
         work["backups"] = core.backups.run()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
-    _hold(core, (core.worker, following_up, daily, *(thinking.workers if thinking is not None else ())))
+    _hold(core, thinking, following_up, daily)
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
 
 
-def _hold(core: Core, workers: Iterable[ProfileWorker]) -> None:
-    """Let nobody think about half an import."""
-    for worker in workers:
+def _hold(core: Core, thinking: Thinking | None, *others: ProfileWorker) -> None:
+    """Let nobody think about half an import, nor about what another instance works for."""
+    for worker in (core.worker, *others, *(thinking.workers if thinking is not None else ())):
         worker.held = held(core)
+    core.shares.share((core.worker, *(thinking.shared if thinking is not None else ())))
 
 
 #: Categories whose events may leave something to embed.

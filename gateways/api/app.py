@@ -46,7 +46,9 @@ _log = structlog.get_logger(__name__)
 
 
 class Api:
-    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None.
+    """Answers requests on one NATS connection, where that is a role of the instance.
+
+    ``principals`` returns who may speak now under a name, or None.
 
     ``principal_of`` returns whose a bearer token is now. A request that carries one is its principal's: a gateway
     speaks so for its callers, and what they may is what they were granted, whatever the gateway may.
@@ -66,7 +68,7 @@ class Api:
         self.last_request = time.monotonic()
         self.active = 0
         self._feeds: set[asyncio.Task[None]] = set()
-        for verb in VERBS:
+        for verb in VERBS if "api" in service.core.settings.roles else ():
             if verb == _FEED:
                 self._subscribe_feed()
             else:

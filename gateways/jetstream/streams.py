@@ -28,6 +28,8 @@ __all__ = [
     "INCARNATION",
     "KEYS_PREFIX",
     "KEYS_STREAM",
+    "LEASES_PREFIX",
+    "LEASES_STREAM",
     "LOG_STREAM",
     "SCHEDULES_PREFIX",
     "SCHEDULES_STREAM",
@@ -35,6 +37,7 @@ __all__ = [
     "TURNS_STREAM",
     "StreamState",
     "check_streams",
+    "ensure_leases",
     "ensure_log",
     "ensure_streams",
     "filter_for",
@@ -55,6 +58,8 @@ _TURNS_BUCKET = "UMBRIEL_TURNS"
 #: how a KV bucket is kept: a stream of this name, with the keys behind this prefix
 TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
 TURNS_PREFIX = f"$KV.{_TURNS_BUCKET}"
+LEASES_STREAM = "KV_UMBRIEL_LEASES"
+LEASES_PREFIX = "$KV.UMBRIEL_LEASES"
 
 #: where the log's metadata says which incarnation it is
 INCARNATION = "umbriel-incarnation"
@@ -65,6 +70,7 @@ _KEYS_MAX_BYTES = 4 * 1024**3
 _SCHEDULES_MAX_BYTES = 16 * 1024**2
 _FIRINGS_KEPT = 16
 _TURNS_MAX_BYTES = 1024**3
+_LEASES_MAX_BYTES = 16 * 1024**2
 # The server's defaults where a limit is not set.
 _UNLIMITED = -1
 #: seconds that servers which start together may take to find each other and a leader
@@ -158,8 +164,12 @@ def _schedules_config(num_replicas: int) -> api.StreamConfig:
 
 
 def _turns_config(num_replicas: int) -> api.StreamConfig:
+    return _bucket_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES)
+
+
+def _bucket_config(name: str, prefix: str, num_replicas: int, max_bytes: int) -> api.StreamConfig:
     # As every KV bucket with a time to live for each message; no marker after it, which would bar a new beginning.
-    return _log_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES).evolve(
+    return _log_config(name, prefix, num_replicas, max_bytes).evolve(
         deny_purge=False, allow_atomic=False, allow_rollup_hdrs=True, allow_msg_ttl=True, max_msgs_per_subject=1
     )
 
@@ -278,6 +288,11 @@ async def _ensure_all(js: JetStreamContext, stream: str, num_replicas: int, max_
     await _ensure(js, _schedules_config(num_replicas))
     await _ensure(js, _turns_config(num_replicas))
     return state
+
+
+async def ensure_leases(js: JetStreamContext, *, num_replicas: int = 1) -> None:
+    """Create or check the bucket of leases, which only instances that share a log need."""
+    await _ensure(js, _bucket_config(LEASES_STREAM, LEASES_PREFIX, num_replicas, _LEASES_MAX_BYTES))
 
 
 async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamState | None:
