@@ -48,6 +48,7 @@ def _show_status(reply: StatusReply) -> None:
         "views": f"{output.size(reply.views_bytes)} on disk, {output.size(reply.resident_bytes)} of vectors in memory",
         "profiles": f"{reply.profiles}, {reply.open_profiles} open",
         "backups": _backups(reply.backup) if reply.backup else "",
+        "instance": f"{reply.instance}, works for {reply.partitions} of 64 partitions" if reply.instance else "",
     }
     output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
     if reply.views:

@@ -44,7 +44,8 @@ class Shares:
     ) -> None:
         self._leases = leases if works else None
         self._names = names
-        self.name = secrets.token_hex(6)
+        #: what the instance is called among its members; it has no name where it is the only one
+        self.name = "" if leases is None else secrets.token_hex(6)
         #: what is held, with the fencing value of each
         self.held: dict[int, int] = dict.fromkeys(_ALL if works and leases is None else (), 0)
         self._workers: list[ProfileWorker] = []

@@ -15,7 +15,8 @@ from gateways.service.rounds import ProfileWorker
 from gateways.service.sharing import Shares, fair_share
 from tests.cheap import CheapEmbedder
 from tests.thinkers import Thinkers
-from tests.thinking_world import QUICK, World, thinking, until
+from tests.thinking_world import AGENT, QUICK, World, thinking, until
+from umbriel.types import StatusReply
 
 EVERYTHING = set(range(PARTITIONS))
 
@@ -128,10 +129,21 @@ async def test_what_is_said_is_read_once_where_it_is_leased(tmp_path: Path) -> N
         ):
             assert not asked.runtime.service.core.shares.held
             await until(lambda: holds_everything(working))
+            shown = [await service_status(one) for one in (here, asked, working)]
+            assert [one.partitions for one in shown] == [0, 0, PARTITIONS]
+            assert shown[0].instance == ""
+            assert shown[1].instance != shown[2].instance
             await asked.call("ingest", messages=[{"role": "user", "content": "note cello = Ana plays it"}], session="s")
             await until(lambda: knows(asked))
             assert readers[1].notes.windows
             assert not readers[0].notes.windows
+
+
+async def service_status(world: World[Thinkers]) -> StatusReply:
+    """What an instance says of itself."""
+    reply = await world.runtime.service.call("status", AGENT, "_", b"{}")
+    assert isinstance(reply, StatusReply)
+    return reply
 
 
 async def holds_everything(world: World[Thinkers]) -> bool:

@@ -131,6 +131,9 @@ class StatusReply(Reply, frozen=True):
     usage: list[ModelUsage] = []
     #: the last backup that was made by itself, and when the next is due; None where none are
     backup: BackupsStatus | None = None
+    #: of several instances on one log the one that answered, and how many of the 64 partitions it works for
+    instance: str = ""
+    partitions: int = 0
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
