@@ -1,7 +1,7 @@
 """Three nats-servers and three services on loopback under load, what is killed there, and what must be left then.
 
-``python -m tests.cluster_world --rounds 10`` kills a leader and an instance ten times, and prints how long writing and
-recall were away each time.
+``python -m tests.cluster_world --rounds 10`` kills a leader and an instance ten times, restarts every instance, and
+prints how long writing and recall were away each time.
 """
 
 from __future__ import annotations
@@ -200,6 +200,21 @@ async def check(world: ClusterWorld, load: Load, profile: str = _PROFILE) -> int
         return len(events)
 
 
+async def _restarted(world: ClusterWorld, load: Load) -> None:
+    """End every instance in good order and start it again, one after the other; nobody is to notice."""
+    before = len(load.errors)
+    for name, instance in list(world.instances.items()):
+        instance.end()
+        while instance.running:
+            await load.back()
+        world.launch(name)
+        world.instances[name].wait()
+    met = Counter(str(error) for error in load.errors[before:])
+    say(
+        f"   every instance restarted: {met.total()} errors met{''.join(f'; {n} times {one}' for one, n in met.items())}"
+    )
+
+
 async def _rounds(root: Path, rounds: int, seed: int) -> None:
     dice = random.Random(seed)
     with ClusterWorld(root) as world:
@@ -216,6 +231,7 @@ async def _rounds(root: Path, rounds: int, seed: int) -> None:
                 say(f"{number}: instance {name} killed: writing back {write:.1f} s, recall {recall:.1f} s")
                 world.launch(name)
                 world.instances[name].wait()
+                await _restarted(world, load)
         events = await check(world, load)
         acknowledged = len(load.messages) + len(load.memories)
         say(f"{acknowledged} acknowledged, {events} events: none lost, none doubled; {len(load.errors)} errors met")

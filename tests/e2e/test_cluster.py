@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gateways.doctor.online import look
 from gateways.jetstream.server import find_binary
 from gateways.jetstream.streams import check_streams
 from tests.cluster_world import ClusterWorld, check, loaded, say
@@ -75,6 +76,13 @@ async def test_every_stream_has_three_copies(world: ClusterWorld) -> None:
         assert {info.config.num_replicas for info in infos} == {3}
     finally:
         await connection.close()
+
+
+async def test_the_doctor_looks_at_every_server(world: ClusterWorld) -> None:
+    """It asks each server of the list, and finds nothing wrong where they all answer."""
+    findings = await look(world.instances["one"].data, world.nats.url)
+    assert [one.state for one in findings if one.check == "port"] == ["ok"] * 3
+    assert not [one for one in findings if one.state == "fail"]
 
 
 def test_the_configuration_of_a_node_is_valid(tmp_path: Path) -> None:
