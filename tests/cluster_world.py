@@ -209,10 +209,8 @@ async def _restarted(world: ClusterWorld, load: Load) -> None:
             await load.back()
         world.launch(name)
         world.instances[name].wait()
-    met = Counter(str(error) for error in load.errors[before:])
-    say(
-        f"   every instance restarted: {met.total()} errors met{''.join(f'; {n} times {one}' for one, n in met.items())}"
-    )
+    met = load.errors[before:]
+    say(f"   every instance restarted: {len(met)} errors met{''.join(f'; {error}' for error in met)}")
 
 
 async def _rounds(root: Path, rounds: int, seed: int) -> None:
