@@ -269,6 +269,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     backup: BackupSettings = BackupSettings()
     #: largest size of the log; below the disk's, so that a full log is a clear error
     log_max_bytes: int = 64 * 1024**3
+    #: copies of every stream, on as many servers
+    replicas: int = 1
+    #: besides keeping views: answer requests (``api``), think about what was written (``worker``)
+    roles: tuple[str, ...] = ("api", "worker")
 
 
 class RecallPreferences(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from gateways.jetstream.connection import Connection, connect
 from gateways.jetstream.factory import share
 from gateways.jetstream.keeping import keep, let_go
 from gateways.jetstream.keys import KeyRing
+from gateways.jetstream.leases import Leases
 from gateways.jetstream.log import Log
 from gateways.jetstream.master_keys import MasterKeys
 from gateways.jetstream.principals import Principals, hash_of
@@ -66,6 +67,7 @@ from gateways.service.reflection_pass import ReflectionPass
 from gateways.service.refusals import PolicyRefusals
 from gateways.service.rounds import ProfileWorker
 from gateways.service.service import Service
+from gateways.service.sharing import Shares
 from gateways.service.thinking import Thinking
 from gateways.service.tombstones import destroy_recorded
 from gateways.service.usage import Usages
@@ -76,6 +78,7 @@ __all__ = ["LOOPBACK", "Runtime", "authorization", "lock_of", "running", "tls_of
 _log = structlog.get_logger(__name__)
 _CANCEL_AGAIN = 2.0
 _FILES = 16_384
+_RECONNECT_WAIT = 1
 LOOPBACK = "127.0.0.1"
 
 
@@ -136,7 +139,7 @@ async def running(
         url, context = nats or server.url, _trust(tls, tls_ca)
         connection = await connect(url, SERVICE, server.password(SERVICE), name="umbriel-service", tls=context)
         stack.push_async_callback(connection.close)
-        state = await ensure_streams(connection.js, max_bytes=settings.log_max_bytes)
+        state = await ensure_streams(connection.js, num_replicas=settings.replicas, max_bytes=settings.log_max_bytes)
         model = embedder if embedder is not None else await asyncio.to_thread(MiniLMEmbedder)
         client = _managed(stack, managed)
         core = await _core(
@@ -163,9 +166,14 @@ async def running(
         stack.push_async_callback(guard.close)
         core.backups = Backups(data, connection, core.events.keys, core.positions, settings.backup, clock)
         stack.push_async_callback(core.backups.close)
-        also = {**guard.work(), "keys": rotation.run(), **({} if nats else {"server": keep(server)})}
+        leases, names = Leases(connection, replicas=settings.replicas), core.directory.names
+        core.shares = Shares(leases if nats else None, names, works="worker" in settings.roles)
+        stack.push_async_callback(core.shares.close)
+        also = {**guard.work(), "keys": rotation.run(), **core.shares.work()}
+        if not nats:
+            also["server"] = keep(server)
         tasks = _start_workers(stack, core, flushers, thinking, daily, erasure, also)
-        await core.rebuilds.take_up([record.name for record in core.directory.profiles()])
+        await core.rebuilds.take_up(core.directory.names())
         stack.push_async_callback(core.rebuilds.close)
         api = await _start_api(stack, service, principals, url, server.password(ANSWER), context)
         yield Runtime(url, service, api, tasks, principals)
@@ -269,7 +277,7 @@ def _start_workers(
             core.worker.wake(profile)
 
     core.reader.listeners.append(wake)
-    names = [record.name for record in core.directory.profiles()]
+    names = core.directory.names()
     for name in names:
         core.worker.wake(name)
     work: dict[str, Coroutine[None, None, None]] = {
@@ -305,16 +313,17 @@ def _start_workers(
         work["backups"] = core.backups.run()
     if core.managed is not None:
         work["forwarding"] = following(core, core.managed).run()
-    _hold(core, (core.worker, following_up, daily, *(thinking.workers if thinking is not None else ())))
+    _hold(core, thinking, following_up, daily)
     tasks = [asyncio.create_task(coroutine, name=name) for name, coroutine in work.items()]
     stack.push_async_callback(_cancel, tasks)
     return tasks
 
 
-def _hold(core: Core, workers: Iterable[ProfileWorker]) -> None:
-    """Let nobody think about half an import."""
-    for worker in workers:
+def _hold(core: Core, thinking: Thinking | None, *others: ProfileWorker) -> None:
+    """Let nobody think about half an import, nor about what another instance works for."""
+    for worker in (core.worker, *others, *(thinking.workers if thinking is not None else ())):
         worker.held = held(core)
+    core.shares.share((core.worker, *(thinking.shared if thinking is not None else ())))
 
 
 #: Categories whose events may leave something to embed.
@@ -377,10 +386,11 @@ async def _start_api(
     tls: ssl.SSLContext | None,
 ) -> Api:
     broker = NatsBroker(
-        url,
+        [part.strip() for part in url.split(",")],
         security=SASLPlaintext(username=ANSWER, password=password, use_ssl=tls is not None, ssl_context=tls),
         inbox_prefix=f"_INBOX_{ANSWER}",
         max_reconnect_attempts=-1,
+        reconnect_time_wait=_RECONNECT_WAIT,
         logger=None,
         # Injected arguments take a turn in a thread each, with every request.
         apply_types=False,

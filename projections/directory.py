@@ -172,6 +172,10 @@ class Directory(ForwardedQueries, ErasedQueries):
         found = self._run("SELECT name, created_at, position FROM profiles ORDER BY name")
         return [ProfileRecord(name, datetime.fromisoformat(at), int(position)) for name, at, position in found]
 
+    def names(self) -> list[str]:
+        """Return the name of every profile, in order."""
+        return [name for (name,) in self._run("SELECT name FROM profiles ORDER BY name")]
+
     def note_counts(self, name: str, counts: ProfileCounts) -> None:
         """Keep what a profile holds, for when its views are closed."""
         self._run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)", name, *msgspec.structs.astuple(counts))

@@ -17,6 +17,7 @@ import nats.errors
 import structlog
 from faststream.exceptions import SkipMessage
 from faststream.nats import NatsBroker, NatsMessage, NatsResponse
+from faststream.nats.subscriber.usecases import CoreSubscriber
 
 from domain.errors import BuildingError, InvalidInputError, RefusedError, UmbrielError
 from domain.grants import Principal
@@ -35,12 +36,19 @@ _WORKERS = 64
 #: NATS carries 1 MiB a message; headers need some of it.
 _REPLY_BYTES = 1_000_000
 _CLOSE_SECONDS = 2.0
+#: seconds that requests under way have to be finished when the service ends
+_DRAIN_SECONDS = 20.0
+_POLL = 0.01
+#: looks without a request under way, after which none is on its way from the connection either
+_QUIET = 5
 _PING_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
 
 
 class Api:
-    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None.
+    """Answers requests on one NATS connection, where that is a role of the instance.
+
+    ``principals`` returns who may speak now under a name, or None.
 
     ``principal_of`` returns whose a bearer token is now. A request that carries one is its principal's: a gateway
     speaks so for its callers, and what they may is what they were granted, whatever the gateway may.
@@ -60,7 +68,7 @@ class Api:
         self.last_request = time.monotonic()
         self.active = 0
         self._feeds: set[asyncio.Task[None]] = set()
-        for verb in VERBS:
+        for verb in VERBS if "api" in service.core.settings.roles else ():
             if verb == _FEED:
                 self._subscribe_feed()
             else:
@@ -107,12 +115,38 @@ class Api:
         return await self._broker.ping(_PING_SECONDS)
 
     async def close(self) -> None:
-        """Answer the feeds that wait, so that their clients ask elsewhere at once."""
+        """Take no more requests, and finish those that were taken; what waits for a feed is answered at once.
+
+        Other instances get what is asked from here on: the queue group is left before anything else ends.
+        """
+        await self._leave()
         self._service.core.feeds.close()
+        await self._finish()
         if self._feeds:
             _, late = await asyncio.wait(self._feeds, timeout=_CLOSE_SECONDS)
             for task in late:
                 task.cancel()
+
+    async def _leave(self) -> None:
+        """Leave the queue groups; what the connection holds already is handed on first."""
+        subscribers = [one for one in self._broker.subscribers if isinstance(one, CoreSubscriber)]
+        leaving = [one.subscription.drain() for one in subscribers if one.subscription]  # type: ignore[no-untyped-call]
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await asyncio.gather(*leaving)
+        except (TimeoutError, nats.errors.Error) as error:
+            # Without its server nothing arrives anyway.
+            _log.warning("left_without_goodbye", reason=str(error) or type(error).__name__)
+        for one in subscribers:
+            one.subscription = None
+
+    async def _finish(self) -> None:
+        deadline, quiet = time.monotonic() + _DRAIN_SECONDS, 0
+        while quiet < _QUIET and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL)
+            quiet = 0 if self.active else quiet + 1
+        if self.active:
+            _log.warning("requests_unfinished", requests=self.active)
 
     async def _answer(self, verb: str, principal: str, profile: str, message: NatsMessage) -> NatsResponse:
         self.last_request = time.monotonic()

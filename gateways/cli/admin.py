@@ -50,6 +50,7 @@ def _show_status(reply: StatusReply) -> None:
         "profiles": f"{reply.profiles}, {reply.open_profiles} open",
         "backups": _backups(reply.backup) if reply.backup else "",
         "importing": _importing(reply.importing) if reply.importing else "",
+        "instance": f"{reply.instance}, works for {reply.partitions} of 64 partitions" if reply.instance else "",
     }
     output.table("Status", ("field", "text"), [(name, value) for name, value in facts.items() if value != ""])
     if reply.views:

@@ -21,7 +21,22 @@ def serve(
     port: Annotated[
         int | None, typer.Option("--port", min=1, max=65535, help="Port of the embedded NATS; a free one by default.")
     ] = None,
-    nats: Annotated[str | None, typer.Option("--nats", help="Use this NATS instead of an embedded one.")] = None,
+    nats: Annotated[
+        str | None,
+        typer.Option(
+            "--nats", help="Use this NATS instead of an embedded one; several servers of a cluster with commas."
+        ),
+    ] = None,
+    role: Annotated[
+        str,
+        typer.Option(
+            "--role",
+            help="What this instance does besides keeping views: api (answer requests), worker (think), with a comma.",
+        ),
+    ] = "api,worker",
+    replicas: Annotated[
+        int, typer.Option("--replicas", min=1, max=5, help="Copies of every stream, on as many servers of --nats.")
+    ] = 1,
     exit_when_idle: Annotated[bool, typer.Option("--exit-when-idle", help="Stop when nobody asks any more.")] = False,
     bind: Annotated[
         str, typer.Option("--bind", help="The address to listen on; another than loopback needs TLS.")
@@ -58,7 +73,19 @@ def serve(
             bind=bind,
             tls=tls,
             tls_ca=tls_ca,
-            settings=Settings(thinking=thinking),
+            settings=Settings(thinking=thinking, replicas=replicas, roles=_roles(role, http)),
             http=http,
         )
     )
+
+
+def _roles(text: str, http: str) -> tuple[str, ...]:
+    """Return the roles that are named, or raise InvalidInputError."""
+    from domain.errors import InvalidInputError
+
+    named = tuple(part.strip() for part in text.split(","))
+    if not {"api", "worker"}.issuperset(named):
+        raise InvalidInputError("no such role", expected="api, worker, or both", found=text)
+    if http and "api" not in named:
+        raise InvalidInputError("what serves HTTP answers requests", expected="--role with api", found=text)
+    return named

@@ -43,13 +43,26 @@ async def look(data: Path, url: str) -> list[Finding]:
 
 
 def _port(url: str) -> Iterator[Finding]:
-    place = urlsplit(url)
+    servers, away = [part.strip() for part in url.split(",")], 0
+    for server in servers:
+        try:
+            greeting = _greeting(server)
+        except OSError as error:
+            away += 1
+            if away == len(servers):
+                raise
+            yield warn("port", f"{server} does not answer: {error}", "start it again; more than half must be there")
+            continue
+        if greeting == b"INFO":
+            yield ok("port", f"{server} answers")
+        else:
+            yield fail("port", f"{server} is no NATS server", "stop what listens there, then start the service again")
+
+
+def _greeting(server: str) -> bytes:
+    place = urlsplit(server)
     with socket.create_connection((place.hostname or "127.0.0.1", place.port or 4222), timeout=3) as probe:
-        greeting = probe.recv(4)
-    if greeting == b"INFO":
-        yield ok("port", f"{url} answers")
-    else:
-        yield fail("port", f"{url} is no NATS server", "stop what listens there, then start the service again")
+        return probe.recv(4)
 
 
 async def _log(data: Path, url: str) -> list[Finding]:

@@ -19,7 +19,7 @@ from nats.js import JetStreamContext
 from domain.errors import RefusedError, UmbrielError, UnavailableError
 from gateways.jetstream.errors import ServerError
 
-__all__ = ["Connection", "LostError", "connect"]
+__all__ = ["REQUEST_SECONDS", "Connection", "LostError", "connect"]
 
 #: Seconds one request may take; outages are bridged by repeating, not by waiting longer.
 REQUEST_SECONDS = 5.0

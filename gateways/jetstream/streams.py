@@ -7,8 +7,10 @@ what fires at a time of day, and for a while what it fired: a stream that refuse
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
+import time
 import uuid
 
 import msgspec
@@ -16,7 +18,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import APIError
 from nats.js.errors import NotFoundError as StreamNotFoundError
 
-from domain.errors import InvalidInputError, MismatchError
+from domain.errors import InvalidInputError, MismatchError, UnavailableError
 from domain.ids import partition_of
 from gateways.jetstream.errors import translated
 
@@ -26,6 +28,8 @@ __all__ = [
     "INCARNATION",
     "KEYS_PREFIX",
     "KEYS_STREAM",
+    "LEASES_PREFIX",
+    "LEASES_STREAM",
     "LOG_STREAM",
     "SCHEDULES_PREFIX",
     "SCHEDULES_STREAM",
@@ -33,6 +37,7 @@ __all__ = [
     "TURNS_STREAM",
     "StreamState",
     "check_streams",
+    "ensure_leases",
     "ensure_log",
     "ensure_streams",
     "filter_for",
@@ -53,6 +58,8 @@ _TURNS_BUCKET = "UMBRIEL_TURNS"
 #: how a KV bucket is kept: a stream of this name, with the keys behind this prefix
 TURNS_STREAM = f"KV_{_TURNS_BUCKET}"
 TURNS_PREFIX = f"$KV.{_TURNS_BUCKET}"
+LEASES_STREAM = "KV_UMBRIEL_LEASES"
+LEASES_PREFIX = "$KV.UMBRIEL_LEASES"
 
 #: where the log's metadata says which incarnation it is
 INCARNATION = "umbriel-incarnation"
@@ -63,16 +70,21 @@ _KEYS_MAX_BYTES = 4 * 1024**3
 _SCHEDULES_MAX_BYTES = 16 * 1024**2
 _FIRINGS_KEPT = 16
 _TURNS_MAX_BYTES = 1024**3
+_LEASES_MAX_BYTES = 16 * 1024**2
 # The server's defaults where a limit is not set.
 _UNLIMITED = -1
+#: seconds that servers which start together may take to find each other and a leader
+_GATHERING = 30.0
+_PAUSE = 0.25
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """The log as it was found or created: its name, incarnation and last sequence."""
+    """The log as it was found or created: its name, incarnation, last sequence, and on how many servers it is."""
 
     name: str
     incarnation: str
     last_position: int
+    replicas: int = 1
 
 
 # -- subjects -----------------------------------------------------------------------------------
@@ -152,8 +164,12 @@ def _schedules_config(num_replicas: int) -> api.StreamConfig:
 
 
 def _turns_config(num_replicas: int) -> api.StreamConfig:
+    return _bucket_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES)
+
+
+def _bucket_config(name: str, prefix: str, num_replicas: int, max_bytes: int) -> api.StreamConfig:
     # As every KV bucket with a time to live for each message; no marker after it, which would bar a new beginning.
-    return _log_config(TURNS_STREAM, TURNS_PREFIX, num_replicas, _TURNS_MAX_BYTES).evolve(
+    return _log_config(name, prefix, num_replicas, max_bytes).evolve(
         deny_purge=False, allow_atomic=False, allow_rollup_hdrs=True, allow_msg_ttl=True, max_msgs_per_subject=1
     )
 
@@ -244,7 +260,7 @@ async def ensure_log(
         raise MismatchError(
             f"the stream {stream} has no incarnation", expected=f"{INCARNATION} in its metadata", found="none"
         )
-    return StreamState(stream, incarnation, info.state.last_seq)
+    return StreamState(stream, incarnation, info.state.last_seq, num_replicas)
 
 
 async def ensure_streams(
@@ -253,13 +269,30 @@ async def ensure_streams(
     """Create or check the log, the streams of keys and schedules, and the turns bucket; returns the log's state.
 
     ``max_bytes`` is the largest size of the log, ``num_replicas`` the copies of every stream. Raises
-    MismatchError when a stream exists with another configuration, UnavailableError without a server.
+    MismatchError when a stream exists with another configuration, UnavailableError without a server; servers of a
+    cluster are waited for.
     """
+    deadline = time.monotonic() + (_GATHERING if num_replicas > 1 else 0.0)
+    while True:
+        try:
+            return await _ensure_all(js, stream, num_replicas, max_bytes)
+        except UnavailableError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_PAUSE)
+
+
+async def _ensure_all(js: JetStreamContext, stream: str, num_replicas: int, max_bytes: int) -> StreamState:
     state = await ensure_log(js, stream=stream, num_replicas=num_replicas, max_bytes=max_bytes)
     await _ensure(js, _keys_config(num_replicas))
     await _ensure(js, _schedules_config(num_replicas))
     await _ensure(js, _turns_config(num_replicas))
     return state
+
+
+async def ensure_leases(js: JetStreamContext, *, num_replicas: int = 1) -> None:
+    """Create or check the bucket of leases, which only instances that share a log need."""
+    await _ensure(js, _bucket_config(LEASES_STREAM, LEASES_PREFIX, num_replicas, _LEASES_MAX_BYTES))
 
 
 async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamState | None:
@@ -269,11 +302,17 @@ async def state_of(js: JetStreamContext, stream: str = LOG_STREAM) -> StreamStat
             info = await js.stream_info(stream)
         except StreamNotFoundError:
             return None
-    return StreamState(stream, (info.config.metadata or {}).get(INCARNATION, ""), info.state.last_seq)
+    incarnation = (info.config.metadata or {}).get(INCARNATION, "")
+    return StreamState(stream, incarnation, info.state.last_seq, info.config.num_replicas or 1)
 
 
-async def check_streams(js: JetStreamContext, *, num_replicas: int = 1, max_bytes: int = 64 * 1024**3) -> None:
-    """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing."""
+async def check_streams(js: JetStreamContext, *, max_bytes: int = 64 * 1024**3) -> None:
+    """Raise MismatchError when a stream is missing or not configured as it must be; creates and changes nothing.
+
+    How many copies there are is the log's to say: the others have as many.
+    """
+    state = await state_of(js)
+    num_replicas = 1 if state is None else state.replicas
     log = _log_config(LOG_STREAM, EVENTS_PREFIX, num_replicas, max_bytes)
     configs = (log, _keys_config(num_replicas), _schedules_config(num_replicas), _turns_config(num_replicas))
     for config in configs:

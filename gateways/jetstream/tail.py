@@ -13,7 +13,7 @@ from nats.aio.subscription import Subscription
 from nats.js import api
 
 from domain.errors import UnavailableError
-from gateways.jetstream.connection import Connection
+from gateways.jetstream.connection import REQUEST_SECONDS, Connection
 from gateways.jetstream.wire import Entry, Tail, entry_from
 
 __all__ = ["OrderedReader"]
@@ -23,6 +23,8 @@ _HEARTBEAT = 1.0
 _SILENCE = 2.5
 _INACTIVE = 10.0
 _PAUSE = 0.2
+#: seconds to wait for a consumer at first: a leader that died never answers, and views stand still meanwhile
+_CREATE_SECONDS = 2.0
 _BYTES_WAITING = 256 * 1024**2
 
 
@@ -46,6 +48,7 @@ class OrderedReader:
         self._passed = after
         self._consumer_sequence = 0
         self._reconnects = 0
+        self._patience = _CREATE_SECONDS
 
     async def run(self) -> AsyncGenerator[Tail, None]:
         """Yield what was read, batch by batch; raises UnavailableError when the connection was closed."""
@@ -87,11 +90,14 @@ class OrderedReader:
         self._consumer_sequence = 0
         self._reconnects = self._connection.reconnects
         try:
-            await self._connection.js.add_consumer(self._stream, config=config)
+            await self._connection.js.add_consumer(self._stream, config=config, timeout=self._patience)
         except (nats.errors.Error, TimeoutError) as error:
             if isinstance(error, nats.js.errors.NotFoundError | nats.js.errors.BadRequestError):
                 raise UnavailableError("cannot follow the log", expected="a stream", found=str(error)) from error
+            # The next one gets more time: a server that is merely slow must not be asked for ever.
+            self._patience = min(self._patience * 1.5, REQUEST_SECONDS)
             return False
+        self._patience = _CREATE_SECONDS
         return True
 
     async def _follow(self, subscription: Subscription) -> AsyncGenerator[Tail, None]:

@@ -15,7 +15,14 @@ import msgspec
 from domain.errors import InvalidInputError
 from domain.grants import ALL, Grant, Principal
 from domain.ids import check_profile
-from gateways.jetstream.streams import EVENTS_PREFIX, KEYS_PREFIX, LOG_STREAM, SCHEDULES_PREFIX, TURNS_PREFIX
+from gateways.jetstream.streams import (
+    EVENTS_PREFIX,
+    KEYS_PREFIX,
+    LEASES_PREFIX,
+    LOG_STREAM,
+    SCHEDULES_PREFIX,
+    TURNS_PREFIX,
+)
 
 __all__ = [
     "ANSWER",
@@ -88,6 +95,7 @@ def _service(stream: str) -> User:
             f"{KEYS_PREFIX}.>",
             f"{SCHEDULES_PREFIX}.>",
             f"{TURNS_PREFIX}.>",
+            f"{LEASES_PREFIX}.>",
             "$JS.API.>",
             "$JS.ACK.>",
             "$JS.FC.>",

@@ -35,6 +35,7 @@ from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.redacting import Redacting
 from gateways.service.refusals import PolicyRefusals
+from gateways.service.sharing import Shares
 from gateways.service.verifications import Verifications
 from projections.directory import Directory, ProfileCounts
 from umbriel.reflecting import ReflectDayReply, ReflectDayRequest
@@ -191,6 +192,8 @@ class Core:
         self.seal: Callable[[], Awaitable[None]] | None = None
         #: what seals and the proofs of exports are signed with, None where nothing is sealed
         self.seal_key: SealKey | None = None
+        #: which profiles this instance works for
+        self.shares = Shares()
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

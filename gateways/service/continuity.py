@@ -7,6 +7,7 @@ so nothing is: the log is halted, and every request is told why.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import structlog
@@ -19,6 +20,8 @@ __all__ = ["Continuity"]
 
 _log = structlog.get_logger(__name__)
 _LOOK_SECONDS = 0.5
+#: seconds in which a new leader of a replicated log has applied all that it holds
+_LEADER_SECONDS = 10.0
 
 
 class Continuity:
@@ -45,7 +48,7 @@ class Continuity:
 
     async def _compare(self) -> None:
         known = max(self._passed(), self._log.reached, self._state.last_position)
-        found = await state_of(self._log.connection.js, self._state.name)
+        found = await self._found(known)
         if found is None or found.incarnation != self._state.incarnation:
             self.halt("the log was exchanged for another one while the service ran; stop it, then `umbriel recover`")
         elif found.last_position < known:
@@ -53,6 +56,15 @@ class Continuity:
                 f"the log ends at {found.last_position}, but {known} was written; restore it, or stop the service and "
                 "run `umbriel recover` to go on with what is left"
             )
+
+    async def _found(self, known: int) -> StreamState | None:
+        """Return how the stream stands; of replicas, one that has just become the leader may not say all at once."""
+        deadline = time.monotonic() + (_LEADER_SECONDS if self._state.replicas > 1 else 0.0)
+        while True:
+            found = await state_of(self._log.connection.js, self._state.name)
+            if time.monotonic() > deadline or (found is not None and found.last_position >= known):
+                return found
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def halt(self, reason: str) -> None:
         """Stop writing, and say so."""

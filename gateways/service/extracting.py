@@ -60,6 +60,10 @@ class ExtractionWorker(ProfileWorker):
         self._hurried.setdefault(profile, set()).add(session)
         self._queue.wake(profile)
 
+    def hurries(self, profile: str) -> bool:
+        """Whether a session of a profile is to be read at once."""
+        return bool(self._hurried.get(profile))
+
     async def _work(self, name: str) -> bool:
         due, more = await self._due(name)
         for session in due:

@@ -121,6 +121,11 @@ class ProfileWorker(ABC):
     async def _work(self, profile: str) -> bool:
         """Do what there is to do in a profile, or a part of it; returns whether there is more."""
 
+    def hurries(self, profile: str) -> bool:
+        """Whether somebody waits here for what there is to do in a profile."""
+        del profile
+        return False
+
     async def _unless_held(self, profile: str) -> bool:
         return not await self.held(profile) and await self._work(profile)
 

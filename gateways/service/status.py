@@ -175,6 +175,8 @@ async def _base(core: Core) -> StatusReply:
         halted=core.events.log.halted,
         committed_at=core.reader.committed_at,
         commit_seconds=round(core.reader.commit_seconds, 6),
+        instance=core.shares.name,
+        partitions=len(core.shares.held),
     )
 
 

@@ -38,6 +38,11 @@ class Thinking:
         """Those that think."""
         return self.extraction, self.verifier, self.covering
 
+    @property
+    def shared(self) -> tuple[ProfileWorker, ...]:
+        """Those whose work any instance can do; a summary is made where somebody has no room."""
+        return self.extraction, self.verifier
+
     def wake(self, envelopes: Sequence[Envelope]) -> None:
         """Look at the profiles in which something happened."""
         for profile, category in {(one.profile, one.data.category()) for one in envelopes}:

@@ -32,9 +32,10 @@ class ServiceProcess:
         *,
         thinking: bool = True,
         http: str = "",
+        flags: tuple[str, ...] = (),
     ) -> None:
         self.data = data
-        self._flags = (*(() if thinking else ("--no-thinking",)), *(("--http", http) if http else ()))
+        self._flags = (*flags, *(() if thinking else ("--no-thinking",)), *(("--http", http) if http else ()))
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -49,6 +50,11 @@ class ServiceProcess:
 
     def start(self) -> None:
         """Start the service and wait until it says where it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the service."""
         endpoint = self.data / "endpoint.json"
         endpoint.unlink(missing_ok=True)
         self.data.mkdir(parents=True, exist_ok=True)
@@ -60,6 +66,11 @@ class ServiceProcess:
                 stderr=log,
                 start_new_session=True,
             )
+
+    def wait(self) -> None:
+        """Wait until the service says where it answers."""
+        endpoint = self.data / "endpoint.json"
+        assert self._process is not None
         deadline = time.monotonic() + _START_SECONDS
         while not endpoint.exists():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -82,6 +93,16 @@ class ServiceProcess:
         assert self._process is not None
         self._process.kill()
         self._process.wait(timeout=10)
+
+    def end(self) -> None:
+        """Ask the service to end (SIGTERM), and wait for nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    @property
+    def running(self) -> bool:
+        """Whether the service's process lives."""
+        return self._process is not None and self._process.poll() is None
 
     def kill_server(self) -> None:
         """Kill -9 the embedded nats-server, if it runs."""

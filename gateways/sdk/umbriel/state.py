@@ -134,6 +134,9 @@ class StatusReply(Reply, frozen=True):
     backup: BackupsStatus | None = None
     #: the profile's import that is open
     importing: ImportStatus | None = None
+    #: of several instances on one log the one that answered, and how many of the 64 partitions it works for
+    instance: str = ""
+    partitions: int = 0
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
