@@ -9,6 +9,7 @@ from domain.errors import InvalidInputError
 __all__ = [
     "CLEAR",
     "CONFIDENCE",
+    "ITEM",
     "Kind",
     "Source",
     "agent_scope",
@@ -36,6 +37,9 @@ _KIND_OF: dict[str, Kind] = {
     "task": "task",
 }
 
+#: The fact type of what a caller keeps under a key in a store of items: nothing but another item at its own address
+#: replaces it, however like it another one is.
+ITEM = "item"
 #: Stands for a key scope where there is no key: what must be read when every key is gone, and says nothing.
 CLEAR = "-"
 #: Paths on which a memory comes from conversations; of one alone, it goes with that one's key.

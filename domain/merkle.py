@@ -7,9 +7,19 @@ so that no leaf is ever doubled and two different lists never have one root.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["MerkleRoot", "audit_path", "leaf_hash", "node_hash", "root_of", "root_of_path"]
+__all__ = [
+    "MerkleRoot",
+    "audit_path",
+    "leaf_hash",
+    "node_hash",
+    "other_parts",
+    "root_of",
+    "root_of_parts",
+    "root_of_path",
+]
 
 _LEAF, _NODE = b"\x00", b"\x01"
 
@@ -83,6 +93,44 @@ def root_of_path(leaf: bytes, index: int, count: int, path: Sequence[bytes]) -> 
         return None if left is None else node_hash(left, last)
     right = root_of_path(leaf, index - split, count - split, path[:-1])
     return None if right is None else node_hash(last, right)
+
+
+def other_parts(leaves: Sequence[bytes], known: Sequence[int]) -> list[bytes]:
+    """Return the roots of the largest subtrees without any of the leaves at ``known`` (ascending), from left to right.
+
+    Together with those leaves they make the root: one proof for all of them, shorter than a path for each.
+    """
+    if not known:
+        return [root_of(leaves)]
+    if len(leaves) == 1:
+        return []
+    split = _split(len(leaves))
+    at = bisect_left(known, split)
+    return [*other_parts(leaves[:split], known[:at]), *other_parts(leaves[split:], [one - split for one in known[at:]])]
+
+
+def root_of_parts(known: Mapping[int, bytes], count: int, parts: Sequence[bytes]) -> bytes | None:
+    """Return the root over ``count`` leaves that known ones and `other_parts` make; None where they cannot."""
+    given = iter(parts)
+    if not all(0 <= one < count for one in known):
+        return None
+    found = _made(known, sorted(known), 0, count, given)
+    return found if next(given, None) is None else None
+
+
+def _made(
+    known: Mapping[int, bytes], at: Sequence[int], first: int, count: int, given: Iterator[bytes]
+) -> bytes | None:
+    """Return the root of the leaves from ``first`` on, of which those ``at`` are known."""
+    if not at:
+        return next(given, None)
+    if count == 1:
+        return known[first]
+    split = _split(count)
+    middle = bisect_left(at, first + split)
+    left = _made(known, at[:middle], first, split, given)
+    right = _made(known, at[middle:], first + split, count - split, given)
+    return None if left is None or right is None else node_hash(left, right)
 
 
 def _split(count: int) -> int:

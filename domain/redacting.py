@@ -217,7 +217,7 @@ def _served(event: RecallServed, position: int, forgotten: Forgotten) -> Event:
 
 
 _RULES: dict[type[Event], _Rule] = {
-    MessageRecorded: _Rule(lambda one, _: (one.message,), _all("content", "name")),
+    MessageRecorded: _Rule(lambda one, _: (one.message,), _all("content", "name", "attachment")),
     MemoryRemembered: _Rule(lambda one, _: (one.memory,), lambda one, _position, _forgotten: _remembered(one)),
     MemoryRestored: _Rule(lambda one, _: (one.memory,), _restored),
     MemoryRevised: _Rule(lambda one, _: (one.memory,), _revised),

@@ -28,6 +28,7 @@ __all__ = [
     "chain_of",
     "chain_problem",
     "check_proof",
+    "framed",
     "is_lost",
     "leaf_at",
     "leaf_of",
@@ -67,7 +68,8 @@ class Stored(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def _framed(*parts: bytes) -> bytes:
+def framed(*parts: bytes) -> bytes:
+    """Return parts as one, each after its length (64-bit), so that no two lists of parts are the same bytes."""
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
@@ -75,7 +77,7 @@ def leaf_of(message: Stored) -> bytes:
     """Return the leaf hash (32 bytes) of a stored message."""
     ours = sorted((name, value) for name, value in message.headers.items() if name.lower().startswith(_OURS))
     headers = [part.encode() for pair in ours for part in pair]
-    body = _framed(
+    body = framed(
         _MESSAGE,
         str(message.position).encode(),
         message.subject.encode(),
@@ -92,7 +94,7 @@ def leaf_at(position: int, message: Stored | None, lost: Iterable[LostRange]) ->
     Where a loss is on record, its position alone is the leaf, whatever is there.
     """
     if is_lost(position, lost):
-        return leaf_hash(_framed(_LOST, str(position).encode()))
+        return leaf_hash(framed(_LOST, str(position).encode()))
     return None if message is None else leaf_of(message)
 
 
@@ -109,12 +111,12 @@ def touches(lost: Iterable[LostRange], first: int, last: int) -> bool:
 def statement_of(seal: SealMade) -> bytes:
     """Return what a seal's signature is over."""
     fields = (seal.stream, str(seal.number), str(seal.first), str(seal.last), seal.root, seal.previous)
-    return _framed(_SEAL, *(field.encode() for field in fields), seal.public_key.encode())
+    return framed(_SEAL, *(field.encode() for field in fields), seal.public_key.encode())
 
 
 def seal_hash(seal: SealMade) -> str:
     """Return the hash (hexadecimal SHA-256) that the next seal names."""
-    return hashlib.sha256(_framed(statement_of(seal), seal.signature.encode())).hexdigest()
+    return hashlib.sha256(framed(statement_of(seal), seal.signature.encode())).hexdigest()
 
 
 def seal_problem(seal: SealMade, check: Checker, trusted: frozenset[str]) -> str:

@@ -49,6 +49,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     messages_per_ingest: int = 500
     occurrences: int = 10_000
     message_bytes: int = 32_768
+    #: of what is kept beside a message, as JSON writes it
+    attachment_bytes: int = 262_144
     memory_bytes: int = 32_768
     query_bytes: int = 1_024
     session_chars: int = 64

@@ -385,7 +385,7 @@ async def _start_api(
         # Injected arguments take a turn in a thread each, with every request.
         apply_types=False,
     )
-    api = Api(service, principals.get, broker)
+    api = Api(service, principals.get, principals.of_token, broker)
     await broker.start()
     stack.push_async_callback(broker.stop)
     stack.push_async_callback(api.close)

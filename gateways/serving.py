@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 import structlog
 
+from domain.errors import UnavailableError
 from domain.settings import Settings
 from gateways.bootstrap import LOOPBACK, Runtime, running
 from gateways.jetstream.tls import Tls
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from gateways.web import Web
 
 __all__ = ["serve"]
+
+_OverHttp = Callable[[Runtime], "AbstractAsyncContextManager[Web]"]
 
 _log = structlog.get_logger(__name__)
 _IDLE_POLL = 1.0
@@ -71,15 +74,20 @@ async def serve(
                 meter=providers.meter,
             )
         )
-        web = await stack.enter_async_context(over_http(runtime)) if over_http else None
         endpoint = data / "endpoint.json"
-        _publish_endpoint(endpoint, runtime.url, web.url if web else "", tls, tls_ca)
-        _log.info("serving", url=runtime.url, http=web.url if web else "", data=str(data))
+        webs = _Webs(runtime, stack, lambda url: _publish_endpoint(endpoint, runtime.url, url, tls, tls_ca))
+        if over_http:
+            await webs.open(over_http)
+        else:
+            webs.publish("")
+            runtime.service.inspector.place = webs.place
+        _log.info("serving", url=runtime.url, http=webs.web.url if webs.web else "", data=str(data))
         try:
-            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, web, settings)):
+            while not stop.is_set() and not (exit_when_idle and _is_idle(runtime, webs.web, settings)):
                 _check_tasks(runtime.tasks)
                 await _wait(stop, _IDLE_POLL)
         finally:
+            await webs.close()
             endpoint.unlink(missing_ok=True)
     _log.info("stopped")
 
@@ -91,7 +99,43 @@ class _Edge(Protocol):
     active: int
 
 
-def _over_http(http: str, tls: Tls | None) -> Callable[[Runtime], AbstractAsyncContextManager[Web]] | None:
+class _Webs:
+    """The REST API of a running service: served from the start, or from when the inspector is asked for.
+
+    ``publish`` is told where it is. After `close` none is opened any more; what is open ends with the service.
+    """
+
+    def __init__(self, runtime: Runtime, stack: AsyncExitStack, publish: Callable[[str], None]) -> None:
+        self._runtime = runtime
+        self._stack = stack
+        self._lock = asyncio.Lock()
+        self._closed = False
+        self.publish = publish
+        self.web: Web | None = None
+
+    async def open(self, over_http: _OverHttp) -> Web:
+        """Serve, unless it is served already, and return where."""
+        async with self._lock:
+            if self._closed:
+                raise UnavailableError("the service is stopping", expected="a running service", found="one that stops")
+            if self.web is None:
+                self.web = await self._stack.enter_async_context(over_http(self._runtime))
+                self.publish(self.web.url)
+            return self.web
+
+    async def place(self) -> str:
+        """Return the URL, serving on a free loopback port where HTTP was not asked for."""
+        over_http = _over_http(f"{LOOPBACK}:0", None)
+        assert over_http is not None  # noqa: S101 -- an address was given
+        return (await self.open(over_http)).url
+
+    async def close(self) -> None:
+        """Open none any more."""
+        async with self._lock:
+            self._closed = True
+
+
+def _over_http(http: str, tls: Tls | None) -> _OverHttp | None:
     """Return what serves HTTP, None where nothing is to; a wrong address is an error before anything starts."""
     if not http:
         return None

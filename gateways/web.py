@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 
 import msgspec
 
 from domain.errors import InvalidInputError
-from domain.grants import Principal
 from gateways.bootstrap import Runtime
 from gateways.jetstream.tls import Tls, is_loopback
 from gateways.rest import HttpAddress, Rest, http_address, serving
@@ -43,17 +41,17 @@ async def over_http(runtime: Runtime, address: HttpAddress) -> AsyncIterator[Web
     Raises AlreadyRunningError when the port is taken.
     """
     principals = runtime.principals
-
-    def principal_of(token: str) -> Principal | None:
-        name = principals.tokens.principal(token, datetime.now(UTC))
-        return None if name is None else principals.get(name)
-
     rest = Rest(
         runtime.service,
-        principal_of,
+        principals.of_token,
         loopback=is_loopback(address.host),
         connected=runtime.api.connected,
         tasks=lambda: runtime.tasks,
     )
     async with serving(rest, address) as url:
+
+        async def here() -> str:
+            return url
+
+        runtime.service.inspector.place = here
         yield Web(url, rest)

@@ -18,6 +18,7 @@ __all__ = [
     "Fused",
     "Fusion",
     "confidence_factor",
+    "contributions",
     "fuse",
     "reciprocal_rank",
     "score_sum",
@@ -48,12 +49,16 @@ class ChannelHits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """How one channel found an item: its rank from 1, its own score, and the channel's weight."""
+    """How one channel found an item: its rank from 1, its own score, and the channel's weight.
+
+    ``contribution`` is what it added to the item's evidence, where that was asked for.
+    """
 
     channel: str
     rank: int
     score: float
     weight: float
+    contribution: float = 0.0
 
 
 class Fused(msgspec.Struct, frozen=True):
@@ -119,6 +124,18 @@ def _ranges(channels: Sequence[ChannelHits], depth: int) -> dict[str, tuple[floa
         elif scale:
             ranges[scale] = (0.0, 1.0)
     return ranges
+
+
+def contributions(channels: Sequence[ChannelHits], method: Fusion) -> dict[str, dict[str, float]]:
+    """Return what each channel adds to each item's evidence, by channel and id.
+
+    Both methods add up over channels, each in proportion to its weight: without the weights of the others, what one
+    adds is left, on the scale that they share.
+    """
+    return {
+        one.channel: method([msgspec.structs.replace(c, weight=c.weight if c is one else 0.0) for c in channels])
+        for one in channels
+    }
 
 
 def fuse(

@@ -7,10 +7,12 @@ from datetime import datetime
 from itertools import islice
 from math import prod
 
+import msgspec
+
 from domain.text import fold_content
 from projections.authorship import author_factor
 from projections.channels import Embed, Gathered, Plan, Views, fill, gather, plan
-from projections.fusion import Fused, Fusion, confidence_factor, fuse, reciprocal_rank, score_sum
+from projections.fusion import Fused, Fusion, confidence_factor, contributions, fuse, reciprocal_rank, score_sum
 from projections.ledger import LiveItem
 from projections.neighbours import with_neighbours
 from projections.periods import with_periods
@@ -26,6 +28,8 @@ __all__ = ["RecallAnswer", "RecallHit", "RecallQuery", "RecallSettings", "Span",
 _DEFAULT = RecallSettings()
 # A message states nothing by itself: it counts as the least trusted path that writes a memory.
 _MESSAGE_CONFIDENCE = 0.5
+#: What is shown of what a channel found, beside the results: so many of each, so many characters.
+_HEARD, _HEARD_CHARS = 10, 300
 _Weigh = Callable[[LiveItem], dict[str, float]]
 
 
@@ -62,6 +66,8 @@ def recall(
         _hit(one, gathered, request, weigh)
         for one in _share_out(enough, messages, request.limit, settings.message_share)
     ]
+    if request.explain:
+        chosen = _explained(chosen, gathered, method)
     results = [*chosen, *_filled(views, planned, request, chosen, now)]
     return RecallAnswer(
         results=results,
@@ -69,8 +75,29 @@ def recall(
         truncated=len(enough) > len(chosen),
         channels={channel.channel: [hit.id for hit in channel.hits] for channel in gathered.channels},
         weights={name: channel.weight for name, channel in planned.channels.items()},
+        heard=_heard(gathered) if request.explain else {},
         suppressions=suppressing(views, planned, request, results, now),
     )
+
+
+def _explained(chosen: Sequence[RecallHit], gathered: Gathered, method: Fusion) -> list[RecallHit]:
+    """Return hits with what each channel added to them."""
+    added = contributions(gathered.channels, method)
+    return [
+        msgspec.structs.replace(
+            hit,
+            channels=tuple(
+                msgspec.structs.replace(one, contribution=added[one.channel][hit.item.id]) for one in hit.channels
+            ),
+        )
+        for hit in chosen
+    ]
+
+
+def _heard(gathered: Gathered) -> dict[str, str]:
+    """Return the beginnings of the texts that each channel found first."""
+    first = (hit.id for channel in gathered.channels for hit in channel.hits[:_HEARD])
+    return {id_: gathered.items[id_].text[:_HEARD_CHARS] for id_ in first}
 
 
 def _filled(

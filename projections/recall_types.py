@@ -152,6 +152,8 @@ class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
     within: frozenset[str] | None = None
     #: places left over that memories used lately or often may take; none while ``min_score`` is above 0
     fill: int = 0
+    #: whether each hit says what every channel added to it
+    explain: bool = False
 
 
 class RecallHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,4 +181,6 @@ class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
     channels: dict[str, list[str]]
     weights: dict[str, float] = {}
+    #: where that was asked for, the texts of what each channel found first, by id
+    heard: dict[str, str] = {}
     suppressions: list[LiveItem] = []

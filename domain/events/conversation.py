@@ -25,7 +25,9 @@ class MessageRecorded(Event, frozen=True):
     """One message of a conversation, as it was said.
 
     ``at`` is when it was said, if known, and ``utc_offset`` how many minutes east of UTC the clock was that said so.
-    ``redacted``: it was forgotten before it was imported, and came without what it said.
+    ``attachment`` is what its writer keeps beside the words, as it was given: nothing searches it, reads it for
+    memories or shows it to a model. ``redacted``: it was forgotten before it was imported, and came without what it
+    said.
     """
 
     TOPIC = "message.recorded"
@@ -41,6 +43,7 @@ class MessageRecorded(Event, frozen=True):
     channel: str = ""
     utc_offset: int = 0
     redacted: bool = False
+    attachment: str = ""
 
     @property
     def said_at(self) -> datetime | None:

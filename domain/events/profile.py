@@ -11,6 +11,7 @@ __all__ = [
     "ContactsLinked",
     "ContactsUnlinked",
     "ImportStarted",
+    "ImportVerified",
     "ProfileCreated",
     "ProfileImported",
     "SettingsChanged",
@@ -49,16 +50,32 @@ class ContactsUnlinked(Event, frozen=True):
     second: str
 
 
+class ImportVerified(msgspec.Struct, frozen=True):
+    """What of a file was verified before anything of it was written, and by which key (Ed25519, hex).
+
+    ``pinned``: who imported named the key; else it is the file's own word. ``last_seal`` is the hash of the last of
+    the ``seals`` that its ``lines`` lie under in the log that they come from.
+    """
+
+    public_key: str
+    pinned: bool
+    lines: int
+    seals: int
+    last_seal: str
+
+
 class ImportStarted(Event, frozen=True):
     """An export is being imported: until `ProfileImported` nobody thinks about what the profile holds.
 
-    ``run`` is the SHA-256 of the file's lines (hex), ``source`` the profile and ``log`` the log that it was made of.
+    ``run`` is the SHA-256 of the file's lines (hex), ``source`` the profile and ``log`` the log that it was made of;
+    ``verified`` what its proofs show, None where it has none.
     """
 
     TOPIC = "profile.import_started"
     run: str
     source: str = ""
     log: str = ""
+    verified: ImportVerified | None = None
 
 
 class ProfileImported(Event, frozen=True):

@@ -22,6 +22,8 @@ from domain.errors import BuildingError, InvalidInputError, RefusedError, Umbrie
 from domain.grants import Principal
 from gateways.service.feed_places import check_unchanged
 from gateways.service.service import VERBS, Service
+from umbriel._json import encoded
+from umbriel._transport import TOKEN_HEADER
 from umbriel.types import ErrorReply
 
 __all__ = ["ERROR_HEADER", "Api"]
@@ -38,11 +40,22 @@ _log = structlog.get_logger(__name__)
 
 
 class Api:
-    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None."""
+    """Answers requests on one NATS connection; ``principals`` returns who may speak now under a name, or None.
 
-    def __init__(self, service: Service, principals: Callable[[str], Principal | None], broker: NatsBroker) -> None:
+    ``principal_of`` returns whose a bearer token is now. A request that carries one is its principal's: a gateway
+    speaks so for its callers, and what they may is what they were granted, whatever the gateway may.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        principals: Callable[[str], Principal | None],
+        principal_of: Callable[[str], Principal | None],
+        broker: NatsBroker,
+    ) -> None:
         self._service = service
         self._principals = principals
+        self._principal_of = principal_of
         self._broker = broker
         self.last_request = time.monotonic()
         self.active = 0
@@ -105,11 +118,11 @@ class Api:
         self.last_request = time.monotonic()
         self.active += 1
         try:
-            caller = self._speaker(principal, verb, message.reply_to)
-            with self._service.feed_places.place(principal) if verb == _FEED else nullcontext():
+            caller = self._speaker(principal, verb, message)
+            with self._service.feed_places.place(caller.name) if verb == _FEED else nullcontext():
                 reply = await self._service.call(verb, caller, profile, message.body)
             if verb == _FEED:
-                check_unchanged(caller, self._principals(caller.name))
+                check_unchanged(caller, self._now(principal, message))
             return NatsResponse(_encode(reply))
         except BuildingError as error:
             return _answered(msgspec.structs.replace(_reply(error), done=error.done, total=error.total))
@@ -124,7 +137,8 @@ class Api:
             self.active -= 1
             self.last_request = time.monotonic()
 
-    def _speaker(self, principal: str, verb: str, reply_to: str) -> Principal:
+    def _speaker(self, principal: str, verb: str, message: NatsMessage) -> Principal:
+        reply_to = message.reply_to
         if not reply_to.startswith(f"_INBOX_{principal}."):
             self._service.refusals.note(principal, verb, "", f"reply to {reply_to[:120]}")
             # Not even a refusal goes to a subject that is somebody else's.
@@ -134,7 +148,18 @@ class Api:
             # A NATS server of one's own may still let a revoked principal in.
             self._service.refusals.note(principal, verb, "", "unknown or revoked principal")
             raise RefusedError("no such principal", expected="a principal that is not revoked", found=principal[:80])
-        return caller
+        speaker = self._now(principal, message)
+        if speaker is None:
+            self._service.refusals.note(principal, verb, "", "a token that is none, or no more")
+            raise RefusedError(
+                "who speaks is not known", expected="the token of a principal", found="a token that is none, or no more"
+            )
+        return speaker
+
+    def _now(self, principal: str, message: NatsMessage) -> Principal | None:
+        """Return who speaks: the principal of the token that came with a request, else that of its subject."""
+        token = message.headers.get(TOKEN_HEADER)
+        return self._principals(principal) if token is None else self._principal_of(token)
 
 
 async def _as_it_came(message: NatsMessage) -> NatsMessage:
@@ -148,7 +173,7 @@ def _names(message: NatsMessage) -> tuple[str, str]:
 
 
 def _encode(reply: msgspec.Struct) -> bytes:
-    body = msgspec.json.encode(reply)
+    body = encoded(reply)
     if len(body) > _REPLY_BYTES:
         raise InvalidInputError(
             "the reply is too large for one message; ask for less",

@@ -46,6 +46,9 @@ class ExportBench(msgspec.Struct, frozen=True, kw_only=True):
     service_mib: float | None
     imported: Phase
     exported: Phase
+    #: once more, with proofs
+    proven: Phase
+    proven_mib: float
 
 
 def export(
@@ -63,8 +66,9 @@ def export(
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
         return
-    print(f"{report.events} events, {report.file_mib:.0f} MiB; service at rest {_mib(report.service_mib)}")
-    for name, phase in (("import", report.imported), ("export", report.exported)):
+    sizes = f"{report.file_mib:.0f} MiB, {report.proven_mib:.0f} MiB with proofs"
+    print(f"{report.events} events, {sizes}; service at rest {_mib(report.service_mib)}")
+    for name, phase in (("import", report.imported), ("export", report.exported), ("export --proofs", report.proven)):
         print(
             f"{name}: {phase.seconds:.1f} s, {phase.events_per_second:.0f} events/s; most memory:"
             f" client {_mib(phase.client_mib)}, service {_mib(phase.service_mib)} from {_mib(phase.before_mib)}"
@@ -81,7 +85,7 @@ async def _run(events: int, data: Path | None) -> ExportBench:
         file, out = place / "bench-in.jsonl", place / "bench-out.jsonl"
         profile = f"export-{events}-{secrets.token_hex(4)}"
         with show.progress() as bar:
-            task = bar.add_task("making up, importing, exporting", total=3)
+            task = bar.add_task("making up, importing, exporting", total=4)
             size = await asyncio.to_thread(write_export, file, events, model=MODEL_NAME, dimension=DIMENSION)
             bar.advance(task)
             async with await Umbriel.embedded(place, profile=profile, principal="local") as client:
@@ -92,9 +96,20 @@ async def _run(events: int, data: Path | None) -> ExportBench:
                 bar.advance(task)
                 exported = await _phase(events, pid, ["export", "--output", str(out)], place, profile)
                 bar.advance(task)
+                proven = await _phase(events, pid, ["export", "--proofs", "--output", str(out)], place, profile)
+                bar.advance(task)
+        proven_size = out.stat().st_size
         for one in (file, out):
             one.unlink()
-        return ExportBench(events=events, file_mib=size / _MIB, service_mib=rest, imported=imported, exported=exported)
+        return ExportBench(
+            events=events,
+            file_mib=size / _MIB,
+            service_mib=rest,
+            imported=imported,
+            exported=exported,
+            proven=proven,
+            proven_mib=proven_size / _MIB,
+        )
 
 
 async def _phase(events: int, pid: int, command: list[str], place: Path, profile: str) -> Phase:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import typer
 
@@ -16,7 +18,7 @@ from gateways.cli.bench import bench
 from gateways.cli.changes import correct, expire, forget, pin, reject, restore, retract, unpin
 from gateways.cli.closing import delete_session, end_session
 from gateways.cli.consolidate import consolidate
-from gateways.cli.conversations import context, recall_conversation, summary
+from gateways.cli.conversations import context, messages, recall_conversation, summary
 from gateways.cli.copying import copy
 from gateways.cli.demo import demo
 from gateways.cli.diff import diff
@@ -28,6 +30,7 @@ from gateways.cli.goals import goal, reflect, reflections
 from gateways.cli.hook import hook
 from gateways.cli.importing import import_
 from gateways.cli.ingest import ingest
+from gateways.cli.inspect import inspect
 from gateways.cli.keys import keys
 from gateways.cli.mcp import mcp
 from gateways.cli.notes import note, task
@@ -38,6 +41,7 @@ from gateways.cli.rebuild import rebuild
 from gateways.cli.recover import recover
 from gateways.cli.reflect_day import reflect_day
 from gateways.cli.serve import serve
+from gateways.cli.session_list import sessions
 from gateways.cli.subscribe import subscribe
 from gateways.cli.turns import turn
 from gateways.cli.verify import verify
@@ -56,7 +60,15 @@ app = typer.Typer(
 )
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Start": {"demo": demo, "serve": serve, "mcp": mcp, "hook": hook, "status": status, "profiles": profiles},
+    "Start": {
+        "demo": demo,
+        "serve": serve,
+        "inspect": inspect,
+        "mcp": mcp,
+        "hook": hook,
+        "status": status,
+        "profiles": profiles,
+    },
     "Write": {
         "ingest": ingest,
         "remember": remember,
@@ -76,7 +88,9 @@ _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Read": {
         "recall": recall,
         "recall-conversation": recall_conversation,
+        "messages": messages,
         "context": context,
+        "sessions": sessions,
         "summary": summary,
         "get": get,
         "list": list_memories,
@@ -127,9 +141,15 @@ def run(arguments: list[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+@cache
+def _table() -> Any:
+    """Return every command, put together once in a process."""
+    return typer.main.get_command(app)
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
-        outcome = typer.main.get_command(app).main(arguments, prog_name="umbriel", standalone_mode=False)
+        outcome = _table().main(arguments, prog_name="umbriel", standalone_mode=False)
     except errors.HANDLED as error:
         errors.report(error)
         return errors.exit_code(error)

@@ -30,7 +30,7 @@ async def audit(
     since: Time = None,
     until: Time = None,
     cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 100,
     service: Annotated[
         bool, typer.Option("--service", help="What happened to the service: principals, refusals, recoveries.")
     ] = False,

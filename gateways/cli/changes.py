@@ -128,10 +128,19 @@ async def expire(
     at: Time = None,
     never: Annotated[bool, typer.Option("--never", help="Live until something else ends it.")] = False,
     preview: Preview = False,
+    expected: Expected = "",
 ) -> None:
     """Set when a memory stops being live."""
     reply = await session.client.expire(
-        id, key=key, description=matching, all=all, contact=contact, at=at, never=never, preview=preview
+        id,
+        key=key,
+        description=matching,
+        all=all,
+        contact=contact,
+        at=at,
+        never=never,
+        preview=preview,
+        expected=expected,
     )
     _show(session, reply, "Set the expiry of", "Would set the expiry of")
 
@@ -146,9 +155,12 @@ def _command(name: str, help: str, done: str, would: str) -> Callable[..., None]
         all: All = False,
         contact: Contact = "",
         preview: Preview = False,
+        expected: Expected = "",
     ) -> None:
         ask = getattr(session.client, name)
-        reply = await ask(id, key=key, description=matching, all=all, contact=contact, preview=preview)
+        reply = await ask(
+            id, key=key, description=matching, all=all, contact=contact, preview=preview, expected=expected
+        )
         _show(session, reply, done, would)
 
     run.__name__, run.__doc__ = name, help

@@ -7,11 +7,12 @@ from typing import Annotated, Any, cast
 import typer
 
 from gateways.cli import output
-from gateways.cli.options import AtLeast, Contact, Time
+from gateways.cli.options import AtLeast, Contact, Time, Visible
 from gateways.cli.reads import show_results
 from gateways.cli.session import Session, verb
+from umbriel.messages import SaidMessage
 
-__all__ = ["context", "recall_conversation", "summary"]
+__all__ = ["context", "messages", "recall_conversation", "summary"]
 
 
 @verb
@@ -28,6 +29,7 @@ async def recall_conversation(
     since: Time = None,
     until: Time = None,
     at_least: AtLeast = "",
+    visibility: Visible = "complete",
 ) -> None:
     """Look for messages, in a session, in a contact's sessions or in all; best first."""
     reply = await session.client.recall_conversation(
@@ -41,6 +43,7 @@ async def recall_conversation(
         since=since,
         until=until,
         at_least=at_least,
+        visibility=cast("Any", visibility),
     )
 
     def people() -> None:
@@ -52,6 +55,38 @@ async def recall_conversation(
             output.say("More was found than fits the limit.")
 
     session.show(reply, people)
+
+
+@verb
+async def messages(
+    session: Session,
+    *,
+    of_session: Annotated[str, typer.Argument(metavar="SESSION", help="The session to read word for word.")],
+    newest: Annotated[bool, typer.Option("--newest", help="From the end on, not from the beginning.")] = False,
+    after: Annotated[str, typer.Option("--after", help="Only what was recorded after this position.")] = "",
+    cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
+    at_least: AtLeast = "",
+) -> None:
+    """Show the messages of a session as they were said."""
+    reply = await session.client.messages(
+        of_session, order="newest" if newest else "oldest", after=after, cursor=cursor, limit=limit, at_least=at_least
+    )
+
+    def people() -> None:
+        if not reply.messages:
+            output.say("Nothing was said in that session.")
+            return
+        rows = [(output.when(one.at or one.recorded_at), _who(one), one.content, one.id) for one in reply.messages]
+        output.table(f"at {reply.position}", ("at", "who", "text", "id"), rows)
+        if reply.cursor:
+            output.say(f"More: --cursor {reply.cursor}")
+
+    session.show(reply, people)
+
+
+def _who(said: SaidMessage) -> str:
+    return f"{said.name} ({said.role})" if said.name else said.role
 
 
 @verb

@@ -58,6 +58,9 @@ def _prepare(
         bool, typer.Option("--encrypted", help="Bodies as they are stored: dead once their keys are destroyed.")
     ] = False,
     vectors: Annotated[bool, typer.Option("--vectors/--no-vectors", help="With the vectors of embeddings.")] = True,
+    proofs: Annotated[
+        bool, typer.Option("--proofs/--no-proofs", help="With proofs that each line is what was sealed.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with OUTPUT.partial where it was cut off.")] = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="The live memories for people to read, of CONTACT or all, instead.")
@@ -82,6 +85,7 @@ def _prepare(
         "before": before,
         "encrypted": encrypted,
         "vectors": vectors,
+        "proofs": proofs,
     }
     return {"target": target, "resume": resume, "readable": as_markdown, "filters": filters}
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from gateways.agents import check_agent
 from gateways.cli import options, output
-from gateways.cli.session import AGENT, Target, carry_out, check_agent
+from gateways.cli.session import AGENT, Target, carry_out
 from gateways.hooks import CONFIGS, MOMENTS, profile_of, read_payload, run
 from umbriel import InvalidInputError
 

@@ -22,6 +22,9 @@ async def import_(
     session: Session,
     file: Annotated[Path | None, typer.Argument(help="What `umbriel export` wrote.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Only read the file strictly; nothing is written.")] = False,
+    trust: Annotated[
+        str, typer.Option("--trust", metavar="KEY", help="The public key whose proofs the file must have.")
+    ] = "",
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Give up an import that was cut off and will not be finished.")
     ] = False,
@@ -40,12 +43,16 @@ async def import_(
         report = await session.client.import_export(
             file,
             check=check,
+            trust=trust,
             progress=lambda doing, done, total: bar.update(tasks[doing], completed=done, total=total),
         )
     session.show(report, lambda: _people(report))
 
 
 def _people(report: ImportReport) -> None:
+    if report.public_key:
+        whose = "as trusted" if report.pinned else "the file's own word: --trust it if you know whose it is"
+        output.say(f"{report.verified} lines under {report.seals} seals hold, by {report.public_key} ({whose}).")
     if report.checked_only:
         output.say(f"{report.events} events of {report.source}: every line fits.")
         return

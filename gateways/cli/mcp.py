@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from gateways.agents import check_agent
 from gateways.cli import errors, options
-from gateways.cli.session import AGENT, DEFAULT_PROFILE, Target, carry_out, check_agent
+from gateways.cli.session import AGENT, DEFAULT_PROFILE, Target, carry_out
 from umbriel import InvalidInputError, Umbriel
 
 __all__ = ["mcp"]
@@ -34,8 +36,8 @@ def mcp(
 ) -> None:
     """Serve the memory over the Model Context Protocol, on stdin and stdout, until the client hangs up.
 
-    A model speaks as an agent, never as a person. Over HTTP it shows the token of UMBRIEL_MCP_TOKEN, or the one that
-    is printed at the start.
+    A model speaks as an agent, never as a person. Over HTTP it shows a token: that of UMBRIEL_MCP_TOKEN, or the one
+    that is printed at the start, or one that `umbriel principal token` made for an agent, which speaks with its grants.
     """
     place = _place(http) if http else None
     target = Target(data, nats, principal)
@@ -47,6 +49,7 @@ async def _serve(target: Target, profile: str, place: tuple[str, int] | None, *,
     from gateways.mcp import (
         DEFAULT_TOOLS,
         Connection,
+        Speakers,
         build,
         every_tool,
         http_app,
@@ -70,19 +73,20 @@ async def _serve(target: Target, profile: str, place: tuple[str, int] | None, *,
         if place is None:
             await over_stdio(server)
         else:
-            await _over_http(http_app, server, *place)
+            await _over_http(partial(http_app, server, Speakers(connection, profile)), *place)
     finally:
         await connection.close()
 
 
-async def _over_http(make: Callable[..., Any], server: Any, host: str, port: int) -> None:
+async def _over_http(make: Callable[..., Any], host: str, port: int) -> None:
     import uvicorn
 
-    token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
-    if _TOKEN not in os.environ:
+    given = os.environ.get(_TOKEN)
+    token = given or secrets.token_urlsafe(24)
+    if not given:
         errors.line(f"token: {token}")
     errors.line(f"MCP at http://{host}:{port}/mcp")
-    app = make(server, token=token, host=host, port=port)
+    app = make(token=token, host=host, port=port)
     await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
 
 

@@ -10,7 +10,20 @@ import typer
 
 from gateways.importers.conversation import BadValueError, as_time
 
-__all__ = ["AsOf", "AtLeast", "Contact", "Data", "Json", "Nats", "Principal", "Profile", "Time", "point_of", "time_of"]
+__all__ = [
+    "AsOf",
+    "AtLeast",
+    "Contact",
+    "Data",
+    "Json",
+    "Nats",
+    "Principal",
+    "Profile",
+    "Time",
+    "Visible",
+    "point_of",
+    "time_of",
+]
 
 
 def time_of(text: str) -> datetime:
@@ -68,4 +81,5 @@ AtLeast = Annotated[
 AsOf = Annotated[
     str, typer.Option("--as-of", parser=point_of, metavar="TIME", help="As of a time of recording, or of a position.")
 ]
+Visible = Annotated[str, typer.Option("--visibility", help="complete, or keyword: do not wait for vectors.")]
 Time = Annotated[datetime | None, typer.Option(parser=time_of, metavar="TIME", help="ISO 8601; UTC without a zone.")]

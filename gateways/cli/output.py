@@ -21,6 +21,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from umbriel._json import encoded
+
 __all__ = [
     "Progress",
     "progress",
@@ -47,12 +49,12 @@ def _out() -> Console:
 
 def write_json(value: object) -> None:
     """Write one indented JSON value to stdout."""
-    _write(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    _write(msgspec.json.format(encoded(value), indent=2))
 
 
 def write_json_line(value: object) -> None:
     """Write one JSON value on one line to stdout."""
-    _write(msgspec.json.encode(value))
+    _write(encoded(value))
 
 
 def _write(raw: bytes) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, cast
 import typer
 
 from gateways.cli import output
-from gateways.cli.options import AsOf, AtLeast, Contact, Time
+from gateways.cli.options import AsOf, AtLeast, Contact, Time, Visible
 from gateways.cli.session import Session, verb
-from gateways.provenance import fenced
+from gateways.provenance import answered, fenced
 from umbriel import HistoryEvent, Kind, Memory, RecallReply, RecallResult, SourceLine, Visibility, WhyReply
 from umbriel.answers import Length, QueryAnalysis, Synthesis, Thinking
 
@@ -44,11 +44,10 @@ async def recall(
     min_score: Annotated[float, typer.Option("--min-score", help="Least relevance, from 0 to 1.")] = 0.0,
     as_of: AsOf = "",
     at_least: AtLeast = "",
-    visibility: Annotated[str, typer.Option("--visibility", help="complete, or keyword: do not wait for vectors.")] = (
-        "complete"
-    ),
+    visibility: Visible = "complete",
     channels: Annotated[list[str] | None, typer.Option("--channel", help="Only this channel; repeat.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each channel found each result.")] = False,
+    inspect: Annotated[bool, typer.Option("--inspect", help="Only look: explain, and count no access.")] = False,
     for_prompt: Annotated[bool, typer.Option("--fenced", help="As text for a prompt, fenced as data.")] = False,
     since: Time = None,
     until: Time = None,
@@ -78,6 +77,7 @@ async def recall(
             answer=answer,
             thinking=cast("Thinking", thinking),
             length=cast("Length", length),
+            inspect=inspect,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     session.show(reply, lambda: output.write_text(_fenced(reply)) if for_prompt else show_recall(reply))
@@ -85,11 +85,7 @@ async def recall(
 
 def _fenced(reply: RecallReply) -> str:
     """Return the results as a prompt shows them, after the answer with what it was made of."""
-    answer, results = reply.answer, [*reply.suppressions, *reply.results]
-    if answer is None or not answer.text:
-        return fenced(results)
-    made = " · ".join(("answer", f"by {answer.model}", *(f"from {one}" for one in answer.cited)))
-    return fenced(results, before=[f"[{made}] {answer.text}"])
+    return fenced([*reply.suppressions, *reply.results], before=answered(reply.answer))
 
 
 def show_recall(reply: RecallReply) -> None:
@@ -212,6 +208,7 @@ async def list_memories(
     contact: Contact = "",
     kind: KindOption = None,
     status: Annotated[str, typer.Option("--status", help="live, superseded, forgotten, …, or all.")] = "live",
+    text: Annotated[str, typer.Option("--text", help="Only what says this, in its text or key.")] = "",
     cursor: Annotated[str, typer.Option("--cursor", help="Where the page before ended.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many, up to 500.")] = 50,
     as_of: AsOf = "",
@@ -223,6 +220,7 @@ async def list_memories(
         contact=contact,
         kind=cast("Kind | None", kind),
         status=status,
+        text=text,
         cursor=cursor,
         limit=limit,
         as_of=as_of,

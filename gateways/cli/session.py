@@ -13,9 +13,9 @@ from typing import Any, Concatenate, ParamSpec
 import msgspec
 
 from gateways.cli import options, output
-from umbriel import InvalidInputError, RefusedError, Umbriel
+from umbriel import InvalidInputError, Umbriel
 
-__all__ = ["AGENT", "DEFAULT_PROFILE", "LOCAL", "Session", "Target", "carry_out", "check_agent", "verb", "verb_after"]
+__all__ = ["AGENT", "DEFAULT_PROFILE", "LOCAL", "Session", "Target", "carry_out", "verb", "verb_after"]
 
 DEFAULT_PROFILE = "default"
 #: The person at this machine; principals of agents are never used by the command line unless named.
@@ -65,15 +65,6 @@ class Session(msgspec.Struct, frozen=True):
             output.write_json(reply)
         else:
             people()
-
-
-async def check_agent(client: Umbriel) -> None:
-    """Raise RefusedError where the principal is a person: what a model writes is never a person's statement."""
-    who = await client.status(service=True)
-    if who.principal_type != "agent":
-        raise RefusedError(
-            "a model does not speak as a person", expected="the principal of an agent", found=who.principal
-        )
 
 
 def verb(function: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callable[..., None]:

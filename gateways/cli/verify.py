@@ -29,9 +29,15 @@ def verify(
     proof: Annotated[
         Path | None, typer.Option("--proof", help="Check a proof that `umbriel proof` printed; asks nobody.")
     ] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Check a file that `umbriel export` wrote; asks nobody.")
+    ] = None,
     trust: Annotated[
         list[str] | None,
-        typer.Option("--trust", help="With --proof: a public key that is believed; repeat. Default: this directory's."),
+        typer.Option(
+            "--trust",
+            help="With --proof or --export: a public key that is believed; repeat. Default: this directory's.",
+        ),
     ] = None,
 ) -> None:
     """Recompute the log: seals, positions, versions, bodies, views. The exit code is 1 when anything is wrong."""
@@ -39,6 +45,11 @@ def verify(
         from gateways.cli.proof import check
 
         check(proof, data, trust or [], json=json)
+        return
+    if export is not None:
+        from gateways.cli.export_check import check_export
+
+        check_export(export, data, trust or [], json=json)
         return
     from gateways.doctor.offline import is_locked
 

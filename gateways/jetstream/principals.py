@@ -7,6 +7,7 @@ import binascii
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import bcrypt
 import msgspec
@@ -62,6 +63,11 @@ class Principals:
         """Return a principal that may speak now, or None."""
         stored = self._stored.get(name)
         return None if stored is None or stored.principal.revoked else stored.principal
+
+    def of_token(self, token: str) -> Principal | None:
+        """Return whose a bearer token is, if that may speak now, or None."""
+        name = self.tokens.principal(token, datetime.now(UTC))
+        return None if name is None else self.get(name)
 
     def all(self) -> list[Stored]:
         """Return every principal in order of names, the revoked ones too."""

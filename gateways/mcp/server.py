@@ -17,8 +17,10 @@ from gateways.mcp import texts
 from gateways.mcp.tools import Tool
 from umbriel import InvalidInputError, Umbriel, UmbrielError
 
-__all__ = ["Connection", "build", "over_stdio"]
+__all__ = ["SPEAKER", "Connection", "build", "over_stdio"]
 
+#: where a request over HTTP has the connection of who speaks
+SPEAKER = "umbriel.speaker"
 _INSTRUCTIONS = (
     "Umbriel remembers across conversations. Before you answer, recall what is known about the question; when you "
     "learn something that lasts, remember it in one sentence, with a key where there is one current answer. Text "
@@ -61,9 +63,11 @@ def build(connection: Connection, tools: Sequence[Tool]) -> Server[Any]:
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=shown)
 
-    async def call_tool(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(asked: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        # Over HTTP each request says who speaks; on stdin there is only one.
+        speaker = connection if asked.request is None else asked.request.scope.get(SPEAKER, connection)
         try:
-            text, failed = await _call(connection, named, params), False
+            text, failed = await _call(speaker, named, params), False
         except UmbrielError as error:
             text, failed = texts.refused(error), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
@@ -116,10 +120,13 @@ def _request(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
 
     Raises InvalidInputError for an argument that this tool does not offer.
     """
-    unknown = sorted(set(arguments) - set(tool.accepts()))
-    if unknown:
+    unknown = next((name for name in arguments if name not in tool.accepts()), None)
+    if unknown is not None:
+        # In the service's own words, for what is offered here is a part of what it knows.
         raise InvalidInputError(
-            f"{tool.name} has no such argument", expected=", ".join(tool.accepts()), found=", ".join(unknown)[:200]
+            f"the {tool.verb} request does not fit",
+            expected=f"fields {', '.join(tool.accepts())}",
+            found=f"Object contains unknown field `{unknown[:200]}`",
         )
     # Made up here, so that a request which is sent again writes once.
     ours = {"request_id": uuid.uuid4().hex} if "request_id" in tool.request.__struct_fields__ else {}

@@ -8,8 +8,9 @@ from itertools import groupby
 import msgspec
 
 from domain.fence import fence
-from gateways.provenance import fenced
+from gateways.provenance import answered, fenced
 from umbriel import UmbrielError
+from umbriel._json import encoded
 from umbriel.contexts import ContextPart, ContextReply
 from umbriel.types import ListReply, Memory, RecallReply, RememberReply, TouchedReply
 
@@ -34,12 +35,20 @@ def remembered(reply: RememberReply) -> str:
 
 
 def recalled(reply: RecallReply) -> str:
-    """Return what was found, fenced; instructions to keep quiet about something come first."""
+    """Return what was found, fenced; an answer in words and instructions to keep quiet about something come first.
+
+    What was asked to be explained is shown whole, as it is on every surface.
+    """
+    if reply.weights:
+        return as_json(reply)
     results = [*reply.suppressions, *reply.results]
     if not results:
         return _lines("Nothing is known about that.", f"position: {reply.position}")
     more = "There is more than fits." if reply.truncated else ""
-    return _lines(fenced(results), *reply.facts, more, f"position: {reply.position}")
+    unanswered = f"No answer: {reply.answer.reason}." if reply.answer and not reply.answer.text else ""
+    return _lines(
+        unanswered, fenced(results, before=answered(reply.answer)), *reply.facts, more, f"position: {reply.position}"
+    )
 
 
 def listed(reply: ListReply) -> str:
@@ -73,7 +82,7 @@ def context(reply: ContextReply) -> str:
 
 def as_json(reply: msgspec.Struct) -> str:
     """Return a reply as JSON, fenced: it may quote anything."""
-    return fence([msgspec.json.format(msgspec.json.encode(reply), indent=1).decode()])
+    return fence([msgspec.json.format(encoded(reply), indent=1).decode()])
 
 
 def refused(error: UmbrielError) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
+from gateways.described import schemas_of
 from gateways.mcp import texts
+from gateways.surfaces import NOT_FOR_MODELS, NOT_IN_TOOLS, OURS
 from umbriel import contexts
 from umbriel import types as wire
 
@@ -17,10 +19,6 @@ __all__ = ["DEFAULT_TOOLS", "Effect", "Tool", "every_tool"]
 Effect = Literal["reads", "adds", "ends"]
 #: longer than the service lets a model take for an answer
 _SECONDS = 90.0
-#: filled in here, not by the model
-_OURS = frozenset({"request_id"})
-#: about the service or its principals, or a stream without an end
-_NOT_FOR_MODELS = frozenset({"feed", "profiles", "rebuild", "retry", "settings"})
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -41,8 +39,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments, made of the verb's own request type."""
-        (_,), parts = msgspec.json.schema_components([self.request], ref_template="#/$defs/{name}")
-        own = cast("dict[str, Any]", parts.pop(self.request.__name__))
+        parts = schemas_of([self.request], "#/$defs/{name}")
+        own = parts.pop(self.request.__name__)
         properties = {name: own["properties"][name] for name in self._open(own["properties"])}
         for name, words in self.about.items():
             properties[name] = {**properties[name], "description": words}
@@ -59,7 +57,8 @@ class Tool(msgspec.Struct, frozen=True):
         return self._open([one.name for one in msgspec.structs.fields(self.request)])
 
     def _open(self, names: Sequence[str] | Mapping[str, Any]) -> list[str]:
-        return [name for name in names if name not in _OURS and (not self.fields or name in self.fields)]
+        closed = {*OURS, *NOT_IN_TOOLS.get(self.verb, ())}
+        return [name for name in names if name not in closed and (not self.fields or name in self.fields)]
 
 
 _CONTACT = "Whom it is about or who asks; empty means everybody."
@@ -194,9 +193,10 @@ def every_tool() -> tuple[Tool, ...]:
             text=texts.as_json,
         )
         for verb in VERBS.values()
-        if verb.name not in shown | _NOT_FOR_MODELS and not verb.needs.person
+        if verb.name not in {*shown, *NOT_FOR_MODELS} and not verb.needs.person
     )
-    return (*DEFAULT_TOOLS, *others)
+    # The five usual ones are short, for a model reads them all each time; who asks for all gets all of these too.
+    return (*(msgspec.structs.replace(tool, fields=()) for tool in DEFAULT_TOOLS), *others)
 
 
 #: verbs that take something away

@@ -51,14 +51,15 @@ class Access:
         token = given[len(_SCHEME) :].strip() if given[: len(_SCHEME)].lower() == _SCHEME else ""
         principal = self.principal(token)
         if principal is None:
-            raise self._failed(request, verb, "no token" if not token else "a token that is none, or no more")
+            raise self.failed(request, verb, "no token" if not token else "a token that is none, or no more")
         return Speaker(principal, token)
 
     def principal(self, token: str) -> Principal | None:
         """Return whose token this is now, or None."""
         return self._principal_of(token) if token else None
 
-    def _failed(self, request: Request[Any, Any, Any], verb: str, found: str) -> HttpError:
+    def failed(self, request: Request[Any, Any, Any], verb: str, found: str) -> HttpError:
+        """Count a failure to say who speaks, and return the error that it is answered with."""
         address = request.client.host if request.client else ""
         now = time.monotonic()
         recent = [one for one in self._failures.pop(address, []) if one > now - _WINDOW]

@@ -9,6 +9,7 @@ import msgspec
 from litestar import Response
 
 from gateways.rest.routes import Route
+from umbriel._json import encoded
 from umbriel.admin import SettingsReply
 from umbriel.types import Memory, RememberReply, TouchedReply
 
@@ -33,7 +34,7 @@ def answered(route: Route, profile: str, reply: msgspec.Struct) -> Response[Any]
     if isinstance(reply, RememberReply) and route.verb == "remember" and reply.outcome in _WRITTEN:
         status = 201
         headers["Location"] = f"/v1/profiles/{quote(profile, safe='')}/memories/{quote(reply.memory.id, safe='@')}"
-    return Response(msgspec.json.encode(reply), status_code=status, media_type="application/json", headers=headers)
+    return Response(encoded(reply), status_code=status, media_type="application/json", headers=headers)
 
 
 def tag_of(reply: msgspec.Struct) -> str:

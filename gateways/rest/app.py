@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from litestar import Litestar, Request, Response, get, route
+from litestar import Litestar, Request, Response, get, post, route
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
 
@@ -26,10 +26,12 @@ from gateways.rest.docs import CONTENT_POLICY, page
 from gateways.rest.edge import Edge
 from gateways.rest.feed import EVENT_STREAM, Feeds
 from gateways.rest.health import Health
+from gateways.rest.login import LOGIN_PATH, log_in
 from gateways.rest.openapi import document
 from gateways.rest.problems import HttpError, no_such_path, not_allowed, precondition, problem
 from gateways.rest.reading import BODY_BYTES, profile_of, read
 from gateways.rest.routes import Route, routes
+from gateways.rest.site import site_handlers
 from gateways.service.service import VERBS, Service
 
 __all__ = ["Rest"]
@@ -71,7 +73,12 @@ class Rest:
 
     def _litestar(self) -> Litestar:
         return Litestar(
-            [*(self._handler(way) for verb in VERBS for way in routes(verb)), *self._pages()],
+            [
+                *(self._handler(way) for verb in VERBS for way in routes(verb)),
+                *self._pages(),
+                *site_handlers(),
+                self._login(),
+            ],
             openapi_config=None,
             request_max_body_size=BODY_BYTES,
             exception_handlers={HTTPException: _unrouted, Exception: _failed},
@@ -122,6 +129,14 @@ class Rest:
         if EVENT_STREAM in request.headers.get("accept", ""):
             return await self._feeds.stream(speaker, profile, body)
         return answered(way, profile, await self._feeds.page(speaker, profile, body))
+
+    def _login(self) -> Any:
+        @post(LOGIN_PATH, status_code=200)
+        async def login(request: AnyRequest) -> AnyResponse:
+            with self._working():
+                return await log_in(request, self._access, self._service.inspector)
+
+        return login
 
     def _pages(self) -> Sequence[Any]:
         described = document()

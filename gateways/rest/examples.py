@@ -12,9 +12,12 @@ from umbriel.auditing import AuditRequest
 from umbriel.backups import BackupRequest
 from umbriel.diffs import DiffRequest
 from umbriel.erasure import DeleteProfileRequest, EraseRequest
+from umbriel.inspecting import InspectRequest
 from umbriel.keys import KeysRequest
+from umbriel.messages import MessagesRequest
 from umbriel.proofs import ProofRequest
 from umbriel.reflecting import ReflectDayRequest
+from umbriel.session_list import SessionsRequest
 from umbriel.upkeep import ConsolidateRequest
 from umbriel.verifying import VerifyRequest
 
@@ -90,6 +93,12 @@ EXAMPLES: dict[str, Example] = {
         "Forget a session's messages and what rests on them",
         sessions.DeleteSessionRequest(session=_SESSION, preview=True),
     ),
+    "list_sessions": Example(
+        "List conversations, the one heard last first", SessionsRequest(contact="mara@example.org", limit=20)
+    ),
+    "messages": Example(
+        "Read a session message by message", MessagesRequest(session=_SESSION, order="newest", limit=20)
+    ),
     "set_context": Example(
         "Write a session's working notes",
         notes.SetNotesRequest(session=_SESSION, notes="Wants short answers.", mode="append"),
@@ -159,9 +168,10 @@ EXAMPLES: dict[str, Example] = {
     ),
     "principal_list": Example("List the principals", grants.PrincipalListRequest()),
     "principal_revoke": Example("Take everything from a principal", grants.PrincipalNameRequest(name="shop-bot")),
-    "principal_rotate": Example("Replace a principal's password", grants.PrincipalNameRequest(name="shop-bot")),
+    "principal_rotate": Example("Replace a principal's password", grants.PrincipalRotateRequest(name="shop-bot")),
     "principal_token": Example(
         "Make a bearer token; it is in the reply, this once", tokens.TokenRequest(name="shop-bot", label="web shop")
     ),
+    "inspect": Example("Get a way into the web inspector, good for one login", InspectRequest(name="local")),
     "principal_token_revoke": Example("Take a bearer token away", tokens.TokenRevokeRequest(id="3f9a1c20b7d4")),
 }

@@ -15,6 +15,7 @@ import msgspec
 from gateways.rest.answering import ETAG, POSITION
 from gateways.rest.examples import EXAMPLES, Example
 from gateways.rest.feed import EVENT_STREAM
+from gateways.rest.login import LOGIN_PATH
 from gateways.rest.problems import PROBLEM_TYPE
 from gateways.rest.routes import PROFILE, Route, routes
 from gateways.rest.schemas import Schema, components, properties
@@ -59,6 +60,7 @@ _PROBLEM = {
     "found": "0",
     "retryable": False,
 }
+_LOGIN_ERRORS = ("400", "401", "404", "408", "413", "415", "421", "429", "500", "503")
 _TAGGED = (Memory, RememberReply, TouchedReply, SettingsReply)
 
 
@@ -69,7 +71,7 @@ def document() -> Schema:
     for verb in VERBS:
         for way in routes(verb):
             paths.setdefault(way.path, {})[way.method.lower()] = _operation(way, schemas)
-    paths |= _health()
+    paths |= _health() | _login()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -214,6 +216,28 @@ def _refusals(way: Route) -> dict[str, Schema]:
 def _error(text: str) -> Schema:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": text, "content": {PROBLEM_TYPE: {"schema": schema, "example": _PROBLEM}}}
+
+
+def _login() -> dict[str, Schema]:
+    body = {"schema": {"$ref": "#/components/schemas/LoginRequest"}, "example": {"code": "one of `umbriel inspect`"}}
+    return {
+        LOGIN_PATH: {
+            "post": {
+                "operationId": "login",
+                "tags": ["inspect"],
+                "summary": "Change a code of `umbriel inspect` for a token, once",
+                "security": [],
+                "requestBody": {"required": True, "content": {"application/json": body}},
+                "responses": {
+                    "200": {
+                        "description": "A token that ends by itself.",
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/LoginReply"}}},
+                    },
+                    **{one: {"$ref": f"#/components/responses/E{one}"} for one in _LOGIN_ERRORS},
+                },
+            }
+        }
+    }
 
 
 def _health() -> dict[str, Schema]:

@@ -22,7 +22,7 @@ from gateways.rest.problems import too_large, too_slow, wrong_type
 from gateways.rest.routes import PROFILE, Route
 from gateways.service.service import VERBS
 
-__all__ = ["BODY_BYTES", "BODY_SECONDS", "kinds_of", "profile_of", "read"]
+__all__ = ["BODY_BYTES", "BODY_SECONDS", "body_of", "kinds_of", "profile_of", "read"]
 
 #: As large as a NATS message.
 BODY_BYTES = 1_048_576
@@ -39,7 +39,7 @@ Fields = dict[str, Any]
 
 async def read(request: AnyRequest, route: Route) -> bytes:
     """Return the verb's request as JSON. Raises InvalidInputError, or HttpError for what only HTTP refuses."""
-    body = await _body(request, route)
+    body = await body_of(request, taken=route.method not in {"GET", "DELETE"})
     given = {name: _text(request.path_params[name], name) for name in route.in_path}
     given |= _headers(request, route)
     if route.method in {"GET", "DELETE"}:
@@ -63,7 +63,8 @@ def profile_of(request: AnyRequest) -> str:
     return _SERVICE if named is None else _text(named, PROFILE)
 
 
-async def _body(request: AnyRequest, route: Route) -> bytes:
+async def body_of(request: AnyRequest, *, taken: bool = True) -> bytes:
+    """Return the body, all of it and in time: JSON, or nothing where none is ``taken``. Raises HttpError."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > BODY_BYTES:
         raise too_large(BODY_BYTES, f"{length} bytes")
@@ -74,7 +75,7 @@ async def _body(request: AnyRequest, route: Route) -> bytes:
         raise too_slow(BODY_SECONDS) from None
     except HTTPException as error:
         raise too_large(BODY_BYTES, "more") from error
-    if body and route.method in {"GET", "DELETE"}:
+    if body and not taken:
         raise InvalidInputError(
             "this operation takes its parameters in the query", expected="no body", found=f"{len(body)} bytes"
         )

@@ -72,8 +72,10 @@ _GIVEN = (
     (_in("why", "GET", "memories/{id}/why"),),
     *(_changing(verb) for verb in ("forget", "correct", "expire", "retract", "reject", "restore", "pin", "unpin")),
     (_in("copy", "POST", "memories/{id}/copy"),),
+    (_in("list_sessions", "GET", "sessions"),),
     (_in("end_session", "POST", "sessions/{session}/end"),),
     (_in("delete_session", "DELETE", "sessions/{session}"),),
+    (_in("messages", "GET", "sessions/{session}/messages"),),
     (_in("set_context", "PUT", "sessions/{session}/notes"),),
     (_in("get_context", "GET", "sessions/{session}/notes"),),
     (_in("set_task", "PUT", "sessions/{session}/task"),),
@@ -112,6 +114,7 @@ _GIVEN = (
     (Route("principal_revoke", "DELETE", "/v1/principals/{name}"),),
     (Route("principal_rotate", "POST", "/v1/principals/{name}/rotate"),),
     (Route("principal_token", "POST", "/v1/principals/{name}/tokens"),),
+    (Route("inspect", "POST", "/v1/inspect"),),
     (Route("principal_token_revoke", "DELETE", "/v1/tokens/{id}"),),
 )
 

@@ -10,7 +10,7 @@ import structlog
 
 from domain.errors import InvalidInputError
 from domain.events.principal import PrincipalChange
-from domain.grants import Principal, check_grant
+from domain.grants import Grant, Principal, check_grant
 from domain.text import check_name
 from gateways.jetstream.principals import Principals, Stored
 from gateways.jetstream.tokens import Token
@@ -21,12 +21,13 @@ from umbriel.grants import (
     PrincipalAddRequest,
     PrincipalInfo,
     PrincipalNameRequest,
+    PrincipalRotateRequest,
     PrincipalSecret,
     PrincipalsReply,
 )
 from umbriel.tokens import PrincipalToken, TokenInfo, TokenRequest, TokenRevokeRequest
 
-__all__ = ["Administration"]
+__all__ = ["Administration", "granted"]
 
 _log = structlog.get_logger(__name__)
 #: How long a principal that replaced its own secret has to receive it before its connection ends.
@@ -72,7 +73,7 @@ class Administration:
             await self.changed(caller, stored.principal, "revoked")
             return PrincipalSecret(principal=_info(stored), applied=await self._apply())
 
-    async def rotate(self, caller: Caller, request: PrincipalNameRequest) -> PrincipalSecret:
+    async def rotate(self, caller: Caller, request: PrincipalRotateRequest) -> PrincipalSecret:
         """Replace what proves a principal."""
         async with self._lock:
             stored, secret = self._principals.rotate(request.name, nkey=request.nkey)
@@ -85,6 +86,10 @@ class Administration:
                 task.add_done_callback(self._later.discard)
                 return PrincipalSecret(principal=_info(stored), secret=secret)
             return PrincipalSecret(principal=_info(stored), secret=secret, applied=await self._apply())
+
+    def check_speaking(self, name: str) -> None:
+        """Raise NotFoundError or RefusedError unless this is a principal that may speak."""
+        self._principals.speaking(name)
 
     async def token(self, caller: Caller, request: TokenRequest) -> PrincipalToken:
         """Make a bearer token for a principal."""
@@ -121,12 +126,17 @@ class Administration:
         await asyncio.gather(*self._later, return_exceptions=True)
 
 
+def granted(grants: Sequence[Grant]) -> list[GrantSpec]:
+    """Return grants as they go over the wire."""
+    return [GrantSpec(profile=one.profile, access=one.access, contacts=list(one.contacts)) for one in grants]
+
+
 def _info(stored: Stored, tokens: Sequence[Token] = ()) -> PrincipalInfo:
     principal = stored.principal
     return PrincipalInfo(
         name=principal.name,
         type=principal.type,
-        grants=[GrantSpec(profile=g.profile, access=g.access, contacts=list(g.contacts)) for g in principal.grants],
+        grants=granted(principal.grants),
         credential="nkey" if stored.nkey else "password",
         revoked=principal.revoked,
         tokens=[_token(one) for one in tokens],

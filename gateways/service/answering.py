@@ -16,6 +16,7 @@ from domain.errors import UmbrielError
 from domain.ports import Synthesiser
 from domain.settings import DataFlow
 from gateways.service.context import Caller, Core
+from gateways.service.inspector import with_prompt
 from gateways.service.models import KEPT, Provided, answered
 from gateways.service.policy import Subject, passes
 from gateways.service.reads import recall
@@ -41,15 +42,17 @@ async def recall_answered(
     core: Core, handed_out: HandedOut, caller: Caller, profile: str, request: RecallRequest
 ) -> RecallReply:
     """Recall, and let a language model answer from the results where the request asks for that."""
+    if request.inspect:
+        request = msgspec.structs.replace(request, explain=True)
     if request.answer and request.limit is None:
         request = msgspec.structs.replace(request, limit=core.settings.answering.room(request.thinking).results)
     if request.as_of:
         reply, request = await recall_then(core, handed_out, caller, profile, request)
     else:
         reply = await recall(core, handed_out, caller, profile, request)
-    if not request.answer or reply.answer is not None:
-        return reply
-    return msgspec.structs.replace(reply, answer=await _answer(core, profile, request, reply))
+    if request.answer and reply.answer is None:
+        reply = msgspec.structs.replace(reply, answer=await _answer(core, profile, request, reply))
+    return with_prompt(reply) if request.inspect else reply
 
 
 async def _answer(core: Core, profile: str, request: RecallRequest, reply: RecallReply) -> Synthesis:

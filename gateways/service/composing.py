@@ -16,7 +16,7 @@ from domain.errors import InvalidInputError, NotFoundError
 from domain.fence import fence
 from domain.history import Part, cut_to
 from domain.ids import check_profile
-from domain.text import check_name
+from domain.text import check_name, check_text
 from domain.tokens import estimated_tokens
 from gateways.provenance import fenced
 from gateways.service.context import Caller, Core
@@ -95,6 +95,8 @@ def _check(core: Core, profile: str, request: wire.ContextRequest) -> None:
     check_name(request.session, field="session", max_chars=limits.session_chars)
     if request.contact:
         check_name(request.contact, field="contact", max_chars=limits.contact_chars)
+    if request.query:
+        check_text(request.query, field="query", max_bytes=limits.query_bytes)
     check_limit(request.limit, limits.recall_limit)
     if not _LEAST <= request.budget <= _MOST:
         raise InvalidInputError(

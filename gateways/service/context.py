@@ -19,6 +19,7 @@ from domain.grants import Grant, Principal, Reach, reach
 from domain.kernel import Context
 from domain.ports import Embedder
 from domain.settings import Reaches, Settings
+from gateways.jetstream.seal_keys import SealKey
 from gateways.jetstream.turns import TurnStore
 from gateways.managed import ManagedClient
 from gateways.service.analyses import Analyses
@@ -188,6 +189,8 @@ class Core:
         self.verifications: Verifications | None = None
         #: seals what is not sealed yet
         self.seal: Callable[[], Awaitable[None]] | None = None
+        #: what seals and the proofs of exports are signed with, None where nothing is sealed
+        self.seal_key: SealKey | None = None
         self.policy_refusals = refusals
         self.turns = turns
         self.embedder_reaches: Reaches = embedder_reaches

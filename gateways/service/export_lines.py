@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, json
+from msgspec import Raw
 from msgspec.structs import replace
 
 from domain.envelope import Envelope
@@ -13,6 +13,7 @@ from gateways.jetstream.codec import seal
 from gateways.jetstream.keys import Key
 from gateways.jetstream.wire import Entry
 from gateways.service.positions import Positions
+from umbriel._json import encoded
 from umbriel.exports import ExportedEvent, data_schema
 
 __all__ = ["clear_line", "encrypted_line", "erased_line"]
@@ -38,7 +39,7 @@ def clear_line(
         dataschema=data_schema(event.TOPIC, event.SCHEMA),
         datacontenttype="application/json",
         subject=item or _subject(event, envelope.profile),
-        data=Raw(json.encode(event if vectors else event.without_blob())),
+        data=Raw(encoded(event if vectors else event.without_blob())),
         umbrielposition=positions.show(envelope.position),
         umbrielversion=envelope.originator_version,
         umbrielschema=event.SCHEMA,
@@ -49,7 +50,7 @@ def clear_line(
         umbrielprevious=previous,
         umbrielcontent="" if event is envelope.data else "redacted",
     )
-    return json.encode(line)
+    return encoded(line)
 
 
 def encrypted_line(
@@ -71,7 +72,7 @@ def encrypted_line(
         umbrielcontent="" if same else "redacted",
         umbrieloriginator=entry.originator_id,
     )
-    return json.encode(line)
+    return encoded(line)
 
 
 def erased_line(entry: Entry, positions: Positions, *, previous: str) -> bytes:
@@ -82,7 +83,7 @@ def erased_line(entry: Entry, positions: Positions, *, previous: str) -> bytes:
         umbrielprevious=previous,
         umbrielcontent="erased",
     )
-    return json.encode(line)
+    return encoded(line)
 
 
 def _clear(entry: Entry, positions: Positions, schema: int) -> dict[str, Any]:

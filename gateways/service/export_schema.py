@@ -13,7 +13,7 @@ import msgspec
 
 import umbriel
 from domain.events import TOPICS, Event
-from umbriel.exports import FORMAT, HEADER, TRAILER, ExportedEvent, Header, Trailer, data_schema
+from umbriel.exports import FORMAT, HEADER, SEAL, TRAILER, ExportedEvent, Header, SealLine, Trailer, data_schema
 
 __all__ = ["FILE", "export_schema", "main"]
 
@@ -25,8 +25,8 @@ _JSON = dict[str, Any]
 def export_schema() -> bytes:
     """Return the schema (draft 2020-12), indented."""
     topics = dict(sorted(TOPICS.items()))
-    (header, trailer, event, *data), defs = msgspec.json.schema_components(
-        (Header, Trailer, ExportedEvent, *topics.values()), ref_template=_REF
+    (header, trailer, seal, event, *data), defs = msgspec.json.schema_components(
+        (Header, Trailer, SealLine, ExportedEvent, *topics.values()), ref_template=_REF
     )
     for topic, ref in zip(topics, data, strict=True):
         _resolve(defs, ref)["title"] = data_schema(topic, topics[topic].SCHEMA)
@@ -38,7 +38,11 @@ def export_schema() -> bytes:
         "title": "One line of an Umbriel export: CloudEvents 1.0 in JSON",
         "if": _typed(HEADER),
         "then": header,
-        "else": {"if": _typed(TRAILER), "then": trailer, "else": event},
+        "else": {
+            "if": _typed(TRAILER),
+            "then": trailer,
+            "else": {"if": _typed(SEAL), "then": seal, "else": event},
+        },
         "$defs": defs,
     }
     return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"

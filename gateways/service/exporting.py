@@ -14,6 +14,7 @@ import msgspec
 from domain.envelope import Envelope
 from domain.errors import DamagedError, InvalidInputError, MismatchError, NotFoundError
 from domain.events import EmbeddingComputed, Event
+from domain.exporting import PROOF_CHARS
 from domain.grants import Reach
 from domain.text import check_name
 from gateways.jetstream.codec import open as open_entry
@@ -22,18 +23,21 @@ from gateways.jetstream.wire import Entry
 from gateways.service.chains import previous_ids
 from gateways.service.context import Core
 from gateways.service.export_lines import clear_line, encrypted_line, erased_line
+from gateways.service.export_proving import seal_of, signer_of
 from gateways.service.export_redacting import Gone, gone_of, shown
 from gateways.service.feed import CATEGORIES, Owner, linked_with, owners_of
 from gateways.service.feed_cache import About
 from gateways.service.feeds import about_of
 from projections.ledger import Ledger
-from umbriel.exports import ExportReply, ExportRequest
+from umbriel.exports import FORMAT, ExportReply, ExportRequest, HeaderData
 
 __all__ = ["export"]
 
 #: events read at once: about what one reply holds of embeddings
 _CHUNK = 300
 _OVERHEAD = 1_000
+#: what a line feed and a proof add to a line
+_PROOF = 1 + PROOF_CHARS + len(',"proof":""')
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -56,6 +60,23 @@ class _Wanted(msgspec.Struct, frozen=True):
             and (before is None or entry.recorded_at < before)
         )
 
+    def header(self, until: str, principal: str) -> HeaderData:
+        """Return what the header of the file says of it, as far as proofs are bound to that."""
+        asked = self.request
+        return HeaderData(
+            format=FORMAT,
+            profile=self.profile,
+            log=until.rpartition(":")[0],
+            encrypted=asked.encrypted,
+            vectors=asked.vectors,
+            until=until,
+            kinds=asked.kinds,
+            contact=asked.contact,
+            since=asked.since,
+            before=asked.before,
+            principal=principal,
+        )
+
     @property
     def needs_owners(self) -> bool:
         """Whether some events are somebody's who was not asked for, or is out of reach."""
@@ -76,31 +97,37 @@ class _Read(msgspec.Struct, frozen=True):
     envelope: Envelope | None
 
 
-async def export(core: Core, reach: Reach, profile: str, request: ExportRequest) -> ExportReply:
+async def export(core: Core, reach: Reach, profile: str, request: ExportRequest, principal: str = "") -> ExportReply:
     """Return the next lines of an export after ``request.after``, in the order of the log.
 
     The first reply says where the export ends; what is written meanwhile is not part of it. Raises NotFoundError for
     a profile that does not exist, MismatchError for a position of another log.
     """
     wanted = await _check(core, reach, profile, request)
+    if request.stretch:
+        seal = await seal_of(core, request.stretch)
+        return ExportReply(lines=[], position=request.after, until=request.until, done=False, seal=seal)
     await core.reader.wait_for(wanted.until, core.settings.wait_seconds)
+    show = core.positions.show
+    header = wanted.header(show(wanted.until), principal)
+    signer = await signer_of(core, request, header, wanted.until) if request.proofs else None
     lines: list[msgspec.Raw] = []
     room, at = core.settings.limits.reply_bytes - _OVERHEAD, wanted.after
     full = False
     while at < wanted.until and not full:
         entries = [one for one in await core.events.log.read(at, _CHUNK, profile) if one.position <= wanted.until]
         for entry, line in await _lines(core, wanted, at, entries):
-            if line is not None and lines and len(line) + 1 > room:
+            if line is not None and lines and len(line) + _PROOF > room:
                 full = True
                 break
             if line is not None:
-                lines.append(msgspec.Raw(line))
-                room -= len(line) + 1
+                lines.append(msgspec.Raw(signer.sign(entry, line) if signer else line))
+                room -= len(line) + _PROOF
             at = entry.position
         if not entries:
             at = wanted.until
-    show = core.positions.show
-    return ExportReply(lines=lines, position=show(at), until=show(wanted.until), done=at >= wanted.until)
+    reply = ExportReply(lines=lines, position=show(at), until=show(wanted.until), done=at >= wanted.until)
+    return await signer.finish(reply) if signer else reply
 
 
 async def _check(core: Core, reach: Reach, profile: str, request: ExportRequest) -> _Wanted:

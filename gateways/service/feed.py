@@ -100,7 +100,7 @@ async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> 
     if request.after == NEW:
         return FeedPage([], core.positions.show(await core.events.log.last_position()))
     page = _Page(await _start(core, request.after), limit=request.limit, max_bytes=core.settings.limits.reply_bytes)
-    wait = min(request.wait, core.settings.limits.feed_wait_seconds)
+    wait = request.wait
     deadline = time.monotonic() + wait
     until = max(deadline, time.monotonic() + _SCAN_SECONDS)
     full = await _fill(core, wanted, page, until)
@@ -117,9 +117,14 @@ async def feed(core: Core, reach: Reach, profile: str, request: FeedRequest) -> 
 
 async def _check(core: Core, reach: Reach, profile: str, request: FeedRequest) -> _Filter:
     check_profile(profile)
-    check_limit(request.limit, core.settings.limits.feed_limit)
+    limits = core.settings.limits
+    check_limit(request.limit, limits.feed_limit)
+    if not 0 <= request.wait <= limits.feed_wait_seconds:
+        raise InvalidInputError(
+            "wait is out of range", expected=f"0 to {limits.feed_wait_seconds:g} seconds", found=f"{request.wait:g}"
+        )
     if request.contact:
-        check_name(request.contact, field="contact", max_chars=core.settings.limits.contact_chars)
+        check_name(request.contact, field="contact", max_chars=limits.contact_chars)
     unknown = set(request.kinds) - CATEGORIES
     if unknown:
         raise InvalidInputError(

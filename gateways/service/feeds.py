@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from weakref import WeakValueDictionary
 
-import msgspec
 import structlog
 
 from domain.envelope import Envelope, profile_of
@@ -51,6 +50,7 @@ from gateways.service.events import EventReader
 from gateways.service.feed_cache import BETWEEN, About, FeedCache, Item, Stretch, View
 from gateways.service.positions import Positions
 from gateways.service.redacting import FORGETTING_TOPICS, Redacting, Shown, redacted_item
+from umbriel._json import encoded
 
 __all__ = ["QUIET", "Feeds", "about_of"]
 
@@ -163,7 +163,7 @@ class Feeds:
             data=event.without_blob(),
         )
         quotes = quoted(event, envelope.position)
-        return Item(envelope.position, event.category(), about_of(event), msgspec.json.encode(shown), quotes)
+        return Item(envelope.position, event.category(), about_of(event), encoded(shown), quotes)
 
     def _held(self, envelope: Envelope) -> bool:
         return not envelope.key_id or self._events.keys.cached_id(envelope.profile, envelope.key_id) is not None

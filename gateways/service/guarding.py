@@ -47,9 +47,8 @@ class Guard:
         self._data = data
         self._files = files
         log, positions = core.events.log, core.positions
-        self._sealer = Sealer(
-            log, SealKey.of(files), positions, WitnessFile(data), core.settings.sealing, core.events.lost, log.halt
-        )
+        key = core.seal_key = SealKey.of(files)
+        self._sealer = Sealer(log, key, positions, WitnessFile(data), core.settings.sealing, core.events.lost, log.halt)
         self._continuity = Continuity(log, state, lambda: core.reader.passed)
         log.guard_with(self._continuity.check)
         core.seal = self._sealer.seal

@@ -11,17 +11,20 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
+
 from domain.errors import ConflictError, InvalidInputError
-from domain.events import ImportStarted, ProfileCreated
+from domain.events import ImportStarted, ImportVerified, ProfileCreated
 from domain.ids import check_profile
 from domain.importing import ImportRun
 from gateways.service.aggregates import change, ensure_profile
 from gateways.service.context import Caller, Core
+from gateways.service.export_checking import FileProofs
 from gateways.service.import_joining import Joined, join
 from gateways.service.import_placing import Placed, place
 from gateways.service.import_reading import Incoming, read_lines
 from gateways.service.profiles import OpenProfile
-from umbriel.imports import ImportOutcome, ImportReply, ImportRequest
+from umbriel.imports import ImportOutcome, ImportProofs, ImportReply, ImportRequest
 
 __all__ = ["held", "import_lines"]
 
@@ -50,9 +53,10 @@ async def import_lines(core: Core, caller: Caller, profile: str, request: Import
     """
     check_profile(profile)
     _check_run(request)
+    seal = await core.in_thread(lambda: _verify(request))
     lines = await read_lines(core, caller, request.lines)
     if request.mode == "check":
-        return _reply(core, [], 0, checked=len(lines))
+        return msgspec.structs.replace(_reply(core, [], 0, checked=len(lines)), seal=seal)
     async with core.profiles.use(profile) as opened:
         core.check_running(opened)
         await core.reader.wait_for(await core.events.log.last_position(), core.settings.wait_seconds)
@@ -67,6 +71,23 @@ def _check_run(request: ImportRequest) -> None:
     named = len(request.run) == _RUN_CHARS and set(request.run) <= _HEX
     if not named and (request.run or request.mode != "abandon"):
         raise InvalidInputError("run is no SHA-256", expected="64 hexadecimal digits", found=repr(request.run[:80]))
+
+
+def _verify(request: ImportRequest) -> str:
+    """Raise DamagedError where a line or seal is not what was exported; returns the hash of a seal that is."""
+    if request.proofs is None or request.mode not in {"check", "write"}:
+        return ""
+    proofs, file = request.proofs, FileProofs(request.proofs.header)
+    last = file.check_lines(request.lines, proofs.previous)
+    if proofs.end is not None:
+        file.check_end(proofs.end[0], last, proofs.end[1])
+    return "" if proofs.seal is None else file.check_seal(proofs.seal)
+
+
+def _verified(proofs: ImportProofs | None) -> ImportVerified | None:
+    if proofs is None:
+        return None
+    return ImportVerified(proofs.header.public_key, proofs.pinned, proofs.lines, proofs.seals, proofs.last_seal)
 
 
 async def _write(
@@ -109,7 +130,7 @@ async def _under_way(core: Core, profile: OpenProfile, run: str) -> int:
 async def _begin(core: Core, caller: Caller, profile: OpenProfile, request: ImportRequest, joined: Joined) -> None:
     if not any(isinstance(one.data, ProfileCreated) for one in joined.fresh):
         await ensure_profile(core, caller, profile.name)
-    event = ImportStarted(run=request.run, source=request.source, log=request.log)
+    event = ImportStarted(run=request.run, source=request.source, log=request.log, verified=_verified(request.proofs))
     subject = profile.subject(ImportRun.CATEGORY, "import", request.run)
     _, position = await change(core, ImportRun, subject, lambda run: run.start(event, caller.context()))
     await core.reader.wait_for(position, core.settings.wait_seconds)

@@ -179,6 +179,7 @@ async def _plan(core: Core, profile: str, secret: bytes, session: str, request: 
             caller_id=message.id,
             turn_id=message.turn_id,
             channel=request.channel,
+            attachment=message.attachment,
         )
         plan.append(_Planned(event, resolution))
     return plan

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from domain.indexing import contact_token
+from domain.kinds import ITEM
 from domain.settings import VerifierLimits
 from projections.ledger import Ledger, MemoryRecord
 from projections.vectors import VectorView
 
-__all__ = ["Alike", "alike", "restates"]
+__all__ = ["Alike", "alike", "is_item", "restates"]
 
 #: items asked for at first, and how much more each time too few of them count
 _FIRST, _GROWTH = 16, 4
@@ -46,6 +47,11 @@ def restates(memory: MemoryRecord) -> bool:
     return memory.source == "reflection" and bool(memory.model)
 
 
+def is_item(memory: MemoryRecord) -> bool:
+    """Whether a memory is an item of a store: each is what its owner gets by its key, so none is held against it."""
+    return memory.fact_type == ITEM and memory.source == "explicit"
+
+
 def _older(records: dict[str, MemoryRecord], memory: MemoryRecord, near: dict[str, float]) -> list[Alike]:
     now = datetime.now(UTC)
     found = [
@@ -55,5 +61,6 @@ def _older(records: dict[str, MemoryRecord], memory: MemoryRecord, near: dict[st
         and record.address != memory.address
         and record.status_at(now) == "live"
         and not restates(record)
+        and not is_item(record)
     ]
     return sorted(found, key=lambda one: (-one.cosine, -one.memory.position))

@@ -18,6 +18,7 @@ from gateways.service.analysing import Prepared, prepared
 from gateways.service.context import Caller, Core
 from gateways.service.fitting import fitted, how_many_fit
 from gateways.service.gone import tombstone
+from gateways.service.inspector import noted_as
 from gateways.service.managed_recall import managed_recall
 from gateways.service.models import KEPT
 from gateways.service.policy import passes
@@ -64,10 +65,10 @@ async def recall(
             set_to.access,
             profile,
             caller,
-            verb="recall",
+            verb=noted_as(request),
             query=request.query,
             results=[one.id for one in (*reply.suppressions, *reply.results)],
-            memories=memories,
+            memories=() if request.inspect else memories,
             contact=request.contact,
             session=session,
             provider=reply.provider,
@@ -240,6 +241,7 @@ def _page(
         contact=request.contact or None,
         kind=request.kind,
         status=request.status,
+        text=request.text,
         cursor=request.cursor,
         limit=limit,
         now=now,

@@ -15,6 +15,7 @@ from gateways.provenance import fenced, line_of
 from gateways.service.dated import facts_of, when_of
 from gateways.service.positions import Positions
 from projections.analysis import query_terms
+from projections.fusion import Found
 from projections.ledger import LiveItem
 from projections.recall import RecallAnswer, RecallHit, RecallQuery, Span
 from umbriel.answers import QueryAnalysis
@@ -35,6 +36,7 @@ __all__ = [
 #: how many results there are at most, where a request does not say
 RESULTS = 10
 
+_DIGITS = 9
 #: The channels that ask each index.
 _ASKS = {
     "vectors": ("vector", "hyde_vector", "message_vector", "message_hyde_vector"),
@@ -63,6 +65,7 @@ def query_of(request: RecallRequest, reach: Reach) -> RecallQuery:
         limit=request.limit or RESULTS,
         min_score=request.min_score,
         within=reach.reads,
+        explain=request.explain,
     )
 
 
@@ -95,10 +98,21 @@ def reply_of(
         truncated=answer.truncated or len(fits) < len(quiet) + len(found),
         channels=answer.channels if request.explain else {},
         weights=answer.weights if request.explain else {},
+        heard=answer.heard if request.inspect else {},
         off=off_channels(answer, off),
         facts=facts_of(request.query, periods_of(request.query, at), results, at),
         suppressions=[one for one in fits if one.id in told],
         analysis=analysis,
+    )
+
+
+def _found(one: Found) -> ChannelHit:
+    return ChannelHit(
+        channel=one.channel,
+        rank=one.rank,
+        score=one.score,
+        weight=one.weight,
+        contribution=round(one.contribution, _DIGITS),
     )
 
 
@@ -175,5 +189,5 @@ def _result(hit: RecallHit, positions: Positions) -> RecallResult:
         stated_at=item.stated_at,
         valid_from=item.valid_from,
         valid_to=item.valid_to,
-        channels=[ChannelHit(channel=f.channel, rank=f.rank, score=f.score, weight=f.weight) for f in hit.channels],
+        channels=[_found(one) for one in hit.channels],
     )

@@ -8,6 +8,7 @@ from domain.grants import Reach
 from domain.settings import ProfileSettings
 from gateways.service.analysing import prepared
 from gateways.service.context import Caller, Core
+from gateways.service.inspector import noted_as
 from gateways.service.preferences import shown_then
 from gateways.service.profiles import OpenProfile
 from gateways.service.reading import reading_then
@@ -57,7 +58,7 @@ async def recall_then(
             found.set_to.access,
             profile,
             caller,
-            verb="recall",
+            verb=noted_as(request),
             query=request.query,
             results=[one.id for one in (*reply.suppressions, *reply.results)],
             contact=request.contact,

@@ -20,6 +20,7 @@ from gateways.service.events import EventReader
 from gateways.service.feed_cache import Item
 from gateways.service.profiles import OpenProfile, Profiles
 from gateways.service.reader import Reader
+from umbriel._json import encoded
 
 __all__ = ["FORGETTING_TOPICS", "Redacting", "Shown", "redacted_item"]
 
@@ -107,5 +108,5 @@ def redacted_item(item: Item, forgotten: Forgotten) -> Item:
     found = redacted(event, item.position, forgotten)
     if found is None:
         return item
-    left = msgspec.structs.replace(shown, data=msgspec.Raw(msgspec.json.encode(found.event)), redacted=True)
-    return msgspec.structs.replace(item, raw=msgspec.json.encode(msgspec.structs.replace(left, redacted_by=found.by)))
+    left = msgspec.structs.replace(shown, data=msgspec.Raw(encoded(found.event)), redacted=True)
+    return msgspec.structs.replace(item, raw=encoded(msgspec.structs.replace(left, redacted_by=found.by)))

@@ -10,12 +10,13 @@ import msgspec
 
 from domain.errors import InvalidInputError, RefusedError, UnavailableError
 from domain.grants import Principal
-from gateways.service import changes, closing, composing, contacts, conversing, memories, reads
-from gateways.service.administration import Administration
+from gateways.service import changes, closing, composing, contacts, conversing, inspector, memories, reads
+from gateways.service.administration import Administration, granted
 from gateways.service.answering import recall_answered
 from gateways.service.auditing import audit
 from gateways.service.context import Caller, Core
 from gateways.service.copying import copy
+from gateways.service.decoding import decoded
 from gateways.service.describing import Answered, ById, or_described
 from gateways.service.diffing import diff
 from gateways.service.erasing import ERASING
@@ -32,12 +33,14 @@ from gateways.service.rebuild import rebuild
 from gateways.service.records import SystemRecords
 from gateways.service.retry import retry
 from gateways.service.served import HandedOut
+from gateways.service.session_list import SESSIONS
 from gateways.service.status import profiles, status
 from gateways.service.summary import summarise_session
 from gateways.service.tombstones import check_not_erased
+from gateways.service.transcripts import MESSAGES
 from gateways.service.working import WORKING, WorkingVerb
 from umbriel import admin as upkeep
-from umbriel import contexts, conversations, copies, diffs, exports, imports, sessions, tokens
+from umbriel import contexts, conversations, copies, diffs, exports, imports, inspecting, sessions, tokens
 from umbriel import grants as admin
 from umbriel import types as wire
 from umbriel.auditing import AuditReply, AuditRequest
@@ -74,6 +77,7 @@ class Service:
         self.records = SystemRecords(core.events)
         administration.changed = self.records.changed
         self.answered = Answered()
+        self.inspector = inspector.Inspector(administration)
         self.feed_places = FeedPlaces(core.settings.feeds_per_principal)
 
     async def call(self, verb: str, principal: Principal, profile: str, body: bytes) -> msgspec.Struct:
@@ -97,12 +101,7 @@ class Service:
             raise InvalidInputError("unknown verb", expected=", ".join(VERBS), found=repr(verb[:40]))
         caller = Caller(principal.name, principal.type, grants=principal.grants)
         caller = check_verb(operation.needs, caller, profile)
-        try:
-            request = msgspec.json.decode(body or b"{}", type=operation.request, strict=True)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidInputError(
-                f"the {verb} request does not fit", expected=_fields(operation), found=str(error)
-            ) from error
+        request = decoded(verb, body, operation.request)
         check_contacts(operation.needs, caller.reach, request)
         if verb not in _ALWAYS:
             self.core.events.log.check_sound()
@@ -110,10 +109,6 @@ class Service:
         if operation.needs.access == "write" and verb != "ingest":
             await check_not_erased(self.core, profile, request)
         return await operation.run(self, caller, profile, request)
-
-
-def _fields(operation: Verb) -> str:
-    return "fields " + ", ".join(operation.request.__struct_fields__)
 
 
 async def _ingest(service: Service, caller: Caller, profile: str, request: wire.IngestRequest) -> msgspec.Struct:
@@ -179,7 +174,7 @@ async def _feed(service: Service, caller: Caller, profile: str, request: wire.Fe
 
 
 async def _export(service: Service, caller: Caller, profile: str, request: exports.ExportRequest) -> msgspec.Struct:
-    return await export(service.core, caller.reach, profile, request)
+    return await export(service.core, caller.reach, profile, request, caller.principal)
 
 
 async def _import(service: Service, caller: Caller, profile: str, request: imports.ImportRequest) -> msgspec.Struct:
@@ -189,7 +184,9 @@ async def _import(service: Service, caller: Caller, profile: str, request: impor
 async def _status(service: Service, caller: Caller, profile: str, __: wire.StatusRequest) -> msgspec.Struct:
     refused, invalid = service.refusals.total, service.refusals.invalid.total()
     reply = await status(service.core, caller, profile, refused=refused, invalid=invalid)
-    return msgspec.structs.replace(reply, principal=caller.principal, principal_type=caller.type)
+    return msgspec.structs.replace(
+        reply, principal=caller.principal, principal_type=caller.type, grants=granted(caller.grants)
+    )
 
 
 async def _profiles(service: Service, caller: Caller, _: str, request: ProfilesRequest) -> msgspec.Struct:
@@ -295,7 +292,7 @@ async def _principal_revoke(
 
 
 async def _principal_rotate(
-    service: Service, caller: Caller, _: str, request: admin.PrincipalNameRequest
+    service: Service, caller: Caller, _: str, request: admin.PrincipalRotateRequest
 ) -> msgspec.Struct:
     return await service.administration.rotate(caller, request)
 
@@ -365,7 +362,7 @@ VERBS: dict[str, Verb] = {
         Verb("copy", copies.CopyRequest, wire.RememberReply, _copy, _READ_ID),
         Verb("end_session", sessions.EndSessionRequest, sessions.EndSessionReply, _end_session, _WRITE_ID),
         Verb("delete_session", sessions.DeleteSessionRequest, sessions.DeleteSessionReply, _delete_session, _WRITE_ID),
-        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in WORKING),
+        *(Verb(one.name, one.request, one.reply, _on_core(one), one.needs) for one in (MESSAGES, SESSIONS, *WORKING)),
         Verb("feed", wire.FeedRequest, wire.FeedReply, _feed, _READ),
         # What a caller exports is what its feed shows.
         Verb("export", exports.ExportRequest, exports.ExportReply, _export, _READ),
@@ -391,8 +388,9 @@ VERBS: dict[str, Verb] = {
         Verb("principal_add", admin.PrincipalAddRequest, admin.PrincipalSecret, _principal_add, _ADMIN),
         Verb("principal_list", admin.PrincipalListRequest, admin.PrincipalsReply, _principal_list, _ADMIN),
         Verb("principal_revoke", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_revoke, _ADMIN),
-        Verb("principal_rotate", admin.PrincipalNameRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
+        Verb("principal_rotate", admin.PrincipalRotateRequest, admin.PrincipalSecret, _principal_rotate, _ADMIN),
         Verb("principal_token", tokens.TokenRequest, tokens.PrincipalToken, _token, _ADMIN),
+        Verb("inspect", inspecting.InspectRequest, inspecting.InspectReply, inspector.invite, _ADMIN),
         Verb("principal_token_revoke", tokens.TokenRevokeRequest, tokens.PrincipalToken, _token_revoke, _ADMIN),
     )
 }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from domain import events
 from domain.memory import Version
 from projections.ledger import HistoryRecord, MemoryRecord, MessageRecord
+from umbriel._json import with_micros
 from umbriel.copies import Origin
 from umbriel.types import HistoryEvent, Memory, SourceLine
 
@@ -92,8 +95,21 @@ def show_event(record: HistoryRecord, position: Callable[[int], str]) -> History
         by_type=record.actor_type,
         position=position(record.position),
         memory=record.memory,
-        detail=record.detail,
+        detail=_told(record),
     )
+
+
+def _told(record: HistoryRecord) -> dict[str, Any]:
+    """Return the fields of an event with its times as they are shown everywhere."""
+    times = _times(record.topic)
+    return {name: with_micros(one) if name in times and one else one for name, one in record.detail.items()}
+
+
+@cache
+def _times(topic: str) -> frozenset[str]:
+    """Return the names of an event's fields that are times."""
+    hints = get_type_hints(events.TOPICS[topic]) if topic in events.TOPICS else {}
+    return frozenset(name for name, one in hints.items() if one is datetime or datetime in get_args(one))
 
 
 def show_source(record: MessageRecord) -> SourceLine:

@@ -71,6 +71,14 @@ def _check_message(index: int, message: Message, limits: Limits) -> None:
             f"{where}.occurrence is out of range", expected=f"0 to {limits.occurrences}", found=str(message.occurrence)
         )
     check_time(message.at, f"{where}.at")
+    if message.attachment:
+        _check_attachment(message.attachment, f"{where}.attachment", limits.attachment_bytes)
+
+
+def _check_attachment(attachment: str, field: str, most: int) -> None:
+    check_text(attachment, field=field, max_bytes=most, blank=True)
+    if (size := len(msgspec.json.encode(attachment))) > most:
+        raise InvalidInputError(f"{field} is too long", expected=f"at most {most} bytes of JSON", found=f"{size} bytes")
 
 
 def check_remember(request: RememberRequest, limits: Limits) -> RememberRequest:
@@ -166,6 +174,8 @@ def check_list(request: ListRequest, limits: Limits) -> ListRequest:
     _optional_name(request.session, "session", limits.session_chars)
     _optional_name(request.contact, "contact", limits.contact_chars)
     check_limit(request.limit, limits.list_limit)
+    if len(request.text.encode("utf-8", "surrogatepass")) > limits.query_bytes:
+        raise InvalidInputError("the text is too long", expected=f"at most {limits.query_bytes} bytes", found="more")
     statuses = ("live", "superseded", "retracted", "rejected", "expired", "forgotten", "all")
     if request.status not in statuses:
         raise InvalidInputError("unknown status", expected=", ".join(statuses), found=repr(request.status[:40]))

@@ -15,7 +15,7 @@ from domain.errors import UmbrielError
 from domain.ports import Judge
 from gateways.service.aggregates import change_many
 from gateways.service.context import Core
-from gateways.service.likeness import Alike, alike, restates
+from gateways.service.likeness import Alike, alike, is_item, restates
 from gateways.service.models import Models, answered
 from gateways.service.profiles import OpenProfile
 from gateways.service.rounds import ProfileWorker
@@ -97,6 +97,8 @@ class VerifierWorker(ProfileWorker):
     ) -> Verdict:
         if restates(memory):
             return Verdict(memory=memory, reason="it restates what a day came to", rule=judge.rule)
+        if is_item(memory):
+            return Verdict(memory=memory, reason="it is an item of a store", rule=judge.rule)
         ledger = profile.views.ledger
         others = await self._core.in_thread(lambda: alike(ledger, vectors, memory, self._limits))
         if not others:

@@ -166,6 +166,8 @@ def _message_recorded(db: sqlite3.Connection, envelope: Envelope, event: Message
             event.utc_offset,
         ),
     )
+    if event.attachment:
+        db.execute("INSERT OR IGNORE INTO attachments VALUES (?, ?)", (event.message, event.attachment))
     if event.redacted:
         db.execute("UPDATE messages SET forgotten = 1 WHERE id = ?", (event.message,))
 

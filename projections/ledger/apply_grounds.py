@@ -110,6 +110,7 @@ def _message_forgotten(db: sqlite3.Connection, envelope: Envelope, event: Messag
     """What rests on the message is to be looked at; what was noted in its words loses them."""
     actor = envelope.actor
     db.execute("UPDATE messages SET content = '', name = '', forgotten = 1 WHERE id = ?", (event.message,))
+    db.execute("DELETE FROM attachments WHERE message = ?", (event.message,))
     db.execute("DELETE FROM embedded WHERE item = ?", (event.message,))
     lose_message(db, envelope, event.message)
     lose_source(db, event.message)

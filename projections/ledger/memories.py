@@ -100,6 +100,7 @@ class MemoryQueries:
         contact: str | None = None,
         kind: str | None = None,
         status: str = "live",
+        text: str = "",
         cursor: str = "",
         limit: int = 50,
         as_of: AsOf | None = None,
@@ -108,7 +109,8 @@ class MemoryQueries:
     ) -> Page:
         """Return a page of memories, newest first, of a contact (and all it is linked with) and agent-wide.
 
-        Without a contact only agent-wide ones; ``*`` is every contact. A page starts below the position its
+        Without a contact only agent-wide ones; ``*`` is every contact. ``text`` stands in the memory or its key, in
+        any case. A page starts below the position its
         cursor names, so that later writes move nothing. With ``as_of`` versions, links and the clock are those of
         then; what was forgotten since shows as forgotten. Unless pinned, what was recorded before ``since`` stays out.
         Raises InvalidInputError for an unknown status or a cursor that is not one of ours.
@@ -121,6 +123,9 @@ class MemoryQueries:
         if since is not None:
             conditions.append("(m.recorded_at >= ? OR m.pinned)")
             parameters.append(micros(since))
+        if text:
+            conditions.append("says(m.text || char(10) || m.key, ?)")
+            parameters.append(text.casefold())
         if cursor:
             conditions.append("m.position < ?")
             parameters.append(_read_cursor(cursor))

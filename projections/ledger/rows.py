@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from domain import kinds
 from domain.events import Origin
 from projections.ledger.records import (
     Conversation,
@@ -24,6 +25,7 @@ __all__ = [
     "CONVERSATION",
     "EXPIRES",
     "HISTORY",
+    "ITEM",
     "LIVE_MEMORY",
     "LIVE_MESSAGE",
     "MEMORY",
@@ -72,6 +74,9 @@ FROM messages m LEFT JOIN conversations c ON c.session = m.session
 
 #: What the daily reflection wrote: it restates, so its keys are nobody's to write under, and nothing is merged with it.
 RESTATES = "(m.source = 'reflection' AND m.model <> '')"
+
+#: What a caller keeps under a key in a store of items: it is nobody's to merge.
+ITEM = f"(m.source = 'explicit' AND m.fact_type = '{kinds.ITEM}')"
 
 #: Where a LIVE_MEMORY row says when the memory expires.
 EXPIRES = 16

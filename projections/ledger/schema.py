@@ -9,7 +9,7 @@ from projections.ledger.schema_work import WORK_TABLES
 __all__ = ["SCHEMA_VERSION", "TABLES"]
 
 #: Changes with every change of the tables or of what is written to them; a new generation is built then.
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS checkpoint (
@@ -30,6 +30,9 @@ CREATE TABLE IF NOT EXISTS conversations (
     position INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS conversations_contact ON conversations (contact, position);
+
+-- What is kept beside messages; apart from them, so that reading what was said does not read it.
+CREATE TABLE IF NOT EXISTS attachments (message TEXT PRIMARY KEY, attachment TEXT NOT NULL) STRICT;
 
 -- Each link in both directions; who is one person follows from them when something is read.
 CREATE TABLE IF NOT EXISTS contact_links (

@@ -31,6 +31,11 @@ def translated(path: Path) -> Iterator[None]:
         raise DamagedError("the ledger's file is damaged", expected="a SQLite file", found=str(error)) from error
 
 
+def _says(text: str, folded: str) -> bool:
+    """Whether a text holds another, in any case; SQLite's own LIKE knows the letters of ASCII only."""
+    return folded in text.casefold()
+
+
 class Store:
     """Connections to one file; every read is a snapshot, every write one durable transaction."""
 
@@ -51,6 +56,7 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        db.create_function("says", 2, _says, deterministic=True)
         return db
 
     def _prepare(self) -> None:

@@ -33,7 +33,8 @@ GROUP BY scope, kind HAVING count(*) > 1 ORDER BY max(position) DESC
 # it.
 _NEWEST = f"""
 {rows.MEMORY} WHERE m.status = 'live' AND m.kind <> 'task' AND (m.expires_at IS NULL OR m.expires_at > ?)
-    AND m.scope IS ? AND m.source <> 'copy' AND NOT {rows.RESTATES} AND NOT EXISTS (SELECT 1 FROM memory_events e
+    AND m.scope IS ? AND m.source <> 'copy' AND NOT {rows.RESTATES} AND NOT {rows.ITEM}
+    AND NOT EXISTS (SELECT 1 FROM memory_events e
         WHERE e.address = m.address AND e.memory = m.id AND e.topic = 'memory.restored')
     ORDER BY m.position DESC LIMIT ?
 """

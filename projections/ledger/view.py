@@ -25,11 +25,13 @@ from projections.ledger.records import Checkpoint
 from projections.ledger.remembered import Remembered
 from projections.ledger.schema import SCHEMA_VERSION
 from projections.ledger.scopes import ScopeQueries
+from projections.ledger.session_list import SessionListQueries
 from projections.ledger.store import Store, translated
 from projections.ledger.suppressions import SuppressionQueries
 from projections.ledger.thinking import ThinkingQueries
 from projections.ledger.times import TimeQueries
 from projections.ledger.tombstones import Known, TombstoneQueries
+from projections.ledger.transcripts import TranscriptQueries
 from projections.ledger.transfers import TransferQueries
 from projections.ledger.upkeep import UpkeepQueries
 from projections.ledger.work import WorkQueries
@@ -61,6 +63,8 @@ class Ledger(
     ErasureQueries,
     TransferQueries,
     TombstoneQueries,
+    SessionListQueries,
+    TranscriptQueries,
 ):
     """One profile's ledger in ``directory``; any number of threads may read while one applies.
 

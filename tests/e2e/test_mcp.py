@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.types import CallToolResult, TextContent
 
 from domain.fence import unfenced
-from gateways.cli.session import check_agent
+from gateways.agents import check_agent
 from gateways.mcp import DEFAULT_TOOLS, Connection, build, every_tool
 from gateways.service.service import VERBS
 from tests.e2e.processes import ServiceProcess
@@ -144,8 +144,8 @@ async def test_bad_input_is_refused_as_everywhere(
 
 async def test_what_a_tool_does_not_offer_is_refused(tools: Tools) -> None:
     """A misspelt argument, one that is not a model's to set, and a tool that is not there."""
-    assert "found: quarry" in await refused(tools, "recall", quarry="x")
-    assert "found: request_id" in await refused(tools, "remember", content="x", request_id="r")
+    assert "unknown field `quarry`" in await refused(tools, "recall", quarry="x")
+    assert "unknown field `request_id`" in await refused(tools, "remember", content="x", request_id="r")
     assert "invalid: unknown tool" in await refused(tools, "principal_add", name="x")
 
 

@@ -30,6 +30,7 @@ from domain.events import (
     GoalProgressed,
     GoalSet,
     ImportStarted,
+    ImportVerified,
     Judgement,
     KeyDestroyed,
     Learning,
@@ -419,6 +420,15 @@ _EVENTS: tuple[Event, ...] = (
     ImportStarted(run="f" * 64),
     ProfileImported(run="f" * 64, counts={"imported": 3, "duplicate": 1}),
     ProfileImported(run="f" * 64, abandoned=True),
+    MessageRecorded(
+        message=_MESSAGE, session="s1", role="tool", content="weather", caller_id="i:1:1", attachment='{"a": "\u00e9"}'
+    ),
+    ImportStarted(
+        run="f" * 64,
+        source="ana",
+        log="UMBRIEL.x",
+        verified=ImportVerified(public_key="a" * 64, pinned=True, lines=7, seals=2, last_seal="b" * 64),
+    ),
 )
 _ACTORS = (Actor("ana", "person"), Actor("local-agent", "agent"), Actor("embedder", "service"))
 

@@ -66,7 +66,7 @@ async def backed_up(here: Here, path: Path, **fields: Any) -> Path:
 
     async def ended() -> bool:
         nonlocal reply
-        reply = await ask(here)
+        reply = await ask(here, action="status")
         return reply.state != "running"
 
     await until(ended)

@@ -176,6 +176,17 @@ async def test_a_callers_key_stays_in_use(here: Here) -> None:
     assert (await here.call("get", key="home")).id == keyed
 
 
+async def test_an_item_of_a_store_is_not_merged(here: Here) -> None:
+    """Neither away nor into what says the same; without it the same memories are one."""
+    await here.remember("Ana lives in Porto", key="home", fact_type="item")
+    await here.remember("Ana is living in Porto")
+    assert await merge(here) == []
+    await here.remember("Ana resides in Porto")
+    (merged,) = await merge(here)
+    assert len(merged.members) == 1
+    assert (await here.call("get", key="home")).text == "Ana lives in Porto"
+
+
 async def test_a_pass_has_its_merges_and_the_next_day_goes_on(here: Here) -> None:
     """At most five merges a day, by whomever; live memories become fewer with each pass and never more."""
     for number in range(8):

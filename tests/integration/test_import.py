@@ -418,7 +418,7 @@ async def test_a_file_that_is_not_whole_is_refused(
     """Truncated, changed, doubled, not an export, of a newer format: said before anything is written."""
     lines = source.path.read_bytes().splitlines(keepends=True)
     newer = json.loads(lines[0])
-    newer["data"]["format"] = 2
+    newer["data"]["format"] = 3
     files: dict[str, tuple[list[bytes], str]] = {
         "cut": (lines[:-1], "cut off"),
         "half a line": ([*lines[:5], lines[5][:40]], "line 6"),

@@ -200,7 +200,10 @@ async def test_a_restored_log_goes_on_behind_the_seals_of_the_one_before(data: P
     async with thinking(data, None, settings=SETTINGS, embedder=CheapEmbedder()) as world:
 
         async def made() -> bool:
-            return getattr(await world.runtime.service.call("backup", PERSON, "_", b"{}"), "state", "") == "made"
+            return (
+                getattr(await world.runtime.service.call("backup", PERSON, "_", b'{"action": "status"}'), "state", "")
+                == "made"
+            )
 
         body = msgspec.json.encode({"action": "start", "path": str(file), "master_key": True})
         await world.runtime.service.call("backup", PERSON, "_", body)

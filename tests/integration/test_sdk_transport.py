@@ -28,7 +28,7 @@ from umbriel import (
     Umbriel,
     UnavailableError,
 )
-from umbriel.types import ErrorReply, FeedRequest
+from umbriel.types import ErrorReply, FeedRequest, RememberRequest
 
 Answer = Callable[[Msg], Awaitable[None]]
 
@@ -154,6 +154,33 @@ async def test_what_may_pass_is_tried_again(service: Client, client: Umbriel) ->
     await answering(service, "recall", answer)
     assert (await waiting).position == "U.1:3"
     assert asked == 3
+
+
+async def test_a_budget_of_retries(server: Nats, service: Client) -> None:
+    """What is tried again is the same request under the same id; without a budget, or for good, it is not."""
+    bodies: list[RememberRequest] = []
+    retryable = True
+
+    async def answer(message: Msg) -> None:
+        bodies.append(msgspec.json.decode(message.data, type=RememberRequest))
+        await fail(service, message, ErrorReply(code="unavailable", message="not now", retryable=retryable))
+
+    await answering(service, "remember", answer)
+    for budget, most in ((0.3, 9), (0.0, 1)):
+        async with await Umbriel.connect(
+            server.url, principal="local", password="p", profile="p1", retry_seconds=budget
+        ) as client:
+            with pytest.raises(UnavailableError, match="not now"):
+                await client.remember("once")
+        assert min(most, 2) <= len(bodies) <= most
+        assert len({one.request_id for one in bodies}) == 1
+        assert bodies[0].request_id
+        bodies.clear()
+    retryable = False
+    async with await Umbriel.connect(server.url, principal="local", password="p", profile="p1") as client:
+        with pytest.raises(UnavailableError, match="not now"):
+            await client.remember("once")
+    assert len(bodies) == 1
 
 
 async def test_a_reply_lost_with_the_server_is_asked_for_again(server: Nats, service: Client, client: Umbriel) -> None:

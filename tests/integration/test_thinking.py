@@ -308,6 +308,16 @@ async def test_the_judge_replaces_what_is_alike(here: Here) -> None:
     assert judged.detail["candidates"][0]["decision"] == "superseded"
 
 
+async def test_an_item_of_a_store_is_replaced_by_nothing_but_its_key(here: Here) -> None:
+    """However alike items are, and whatever else is said: each stays what its owner gets by its key."""
+    for key, text in (("a", "Ana lives in Porto"), ("b", "Ana lives in Lisbon now")):
+        await here.call("remember", content=text, key=key, fact_type="item", wait=True)
+    await here.call("remember", content="Ana lives in Braga now", wait=True)
+    assert len(await here.texts()) == 3
+    await here.call("remember", content="Ana lives in Faro now", key="a", fact_type="item", wait=True)
+    assert sorted(await here.texts()) == ["Ana lives in Braga now", "Ana lives in Faro now", "Ana lives in Lisbon now"]
+
+
 async def test_a_contradiction_is_only_noted(here: Here) -> None:
     """What contradicts and does not replace leaves both live, and the older one says so."""
     old = (await here.call("remember", content="Ana lives in Porto", wait=True)).memory.id

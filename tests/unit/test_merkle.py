@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.merkle import MerkleRoot, audit_path, leaf_hash, node_hash, root_of, root_of_path
+from domain.merkle import (
+    MerkleRoot,
+    audit_path,
+    leaf_hash,
+    node_hash,
+    other_parts,
+    root_of,
+    root_of_parts,
+    root_of_path,
+)
 
 # The inputs and roots of the test vectors that Certificate Transparency publishes.
 INPUTS = [
@@ -66,3 +75,16 @@ def test_what_cannot_be_a_path_leads_nowhere() -> None:
     assert root_of_path(LEAVES[0], -1, 2, [LEAVES[1]]) is None
     assert root_of_path(LEAVES[0], 0, 2, []) is None
     assert leaf_hash(LEAVES[0] + LEAVES[1]) != node_hash(LEAVES[0], LEAVES[1])
+
+
+@given(st.integers(1, 60), st.data())
+def test_some_leaves_and_the_other_parts_make_the_root(count: int, data: st.DataObject) -> None:
+    """With another leaf, without a part or with one too many they make none or another."""
+    leaves = [leaf_hash(str(one).encode()) for one in range(count)]
+    some = data.draw(st.lists(st.integers(0, count - 1), unique=True, min_size=1).map(sorted))
+    parts, known = other_parts(leaves, some), {one: leaves[one] for one in some}
+    assert root_of_parts(known, count, parts) == root_of(leaves)
+    assert len(parts) <= count - len(some)
+    assert root_of_parts(known | {some[0]: leaf_hash(b"x")}, count, parts) != root_of(leaves)
+    assert root_of_parts(known, count, [*parts, leaves[0]]) is None
+    assert not parts or root_of_parts(known, count, parts[:-1]) is None

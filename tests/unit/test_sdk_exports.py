@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 import umbriel
 
@@ -19,6 +21,7 @@ EXPORTS = [
     "EndSessionReply",
     "ErrorReply",
     "Export",
+    "ExportSync",
     "FeedEvent",
     "FeedReply",
     "ForwardingStatus",
@@ -52,15 +55,18 @@ EXPORTS = [
     "SourceLine",
     "StatusReply",
     "Subscription",
+    "SubscriptionSync",
     "TouchedReply",
     "Umbriel",
     "UmbrielError",
+    "UmbrielSync",
     "UnavailableError",
     "ViewStatus",
     "Visibility",
     "WhyReply",
     "WorkItem",
     "data_directory",
+    "pages",
     "read_endpoint",
     "sequence_of",
 ]
@@ -151,3 +157,10 @@ def test_errors_share_the_servers_codes() -> None:
     for name in (name for name in server.__all__ if name.endswith("Error")):
         ours, theirs = getattr(umbriel, name), getattr(server, name)
         assert (ours.code, ours.retryable) == (theirs.code, theirs.retryable)
+
+
+def test_the_client_needs_no_framework() -> None:
+    """Agent frameworks are imported where their adapters are, and by nobody else."""
+    code = "import sys, umbriel, umbriel.messages; print({'agents', 'langgraph', 'openai'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "set()"

@@ -23,6 +23,8 @@ from umbriel._errors import (
     UnavailableError,
 )
 from umbriel._exports import Export
+from umbriel._iterators import ExportSync, SubscriptionSync
+from umbriel._paging import pages
 from umbriel._split import sequence_of
 from umbriel._subscription import Subscription
 from umbriel.admin import ContactInfo, ContactsReply, LinkReply, RetryReply, SettingsReply
@@ -30,6 +32,7 @@ from umbriel.client import Umbriel
 from umbriel.copies import Origin
 from umbriel.grants import GrantSpec, PrincipalInfo, PrincipalSecret, PrincipalsReply
 from umbriel.sessions import DeleteSessionReply, EndSessionReply
+from umbriel.sync import UmbrielSync
 from umbriel.types import (
     ChannelHit,
     ErrorReply,
@@ -72,6 +75,7 @@ __all__ = [
     "ErasedError",
     "ErrorReply",
     "Export",
+    "ExportSync",
     "FeedEvent",
     "FeedReply",
     "ForwardingStatus",
@@ -105,15 +109,18 @@ __all__ = [
     "SourceLine",
     "StatusReply",
     "Subscription",
+    "SubscriptionSync",
     "TouchedReply",
     "Umbriel",
     "UmbrielError",
+    "UmbrielSync",
     "UnavailableError",
     "ViewStatus",
     "Visibility",
     "WhyReply",
     "WorkItem",
     "data_directory",
+    "pages",
     "read_endpoint",
     "sequence_of",
 ]

@@ -113,6 +113,7 @@ class ChangeVerbs:
         never: bool = False,
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Set when a memory stops being live: ``at`` a time (one that has passed: now), or ``never``."""
@@ -126,8 +127,11 @@ class ChangeVerbs:
             never=never,
             preview=preview,
             request_id=request_id or _new_request_id(),
+            expected=expected,
         )
-        return await self._transport.call(self._profile, "expire", request, wire.TouchedReply, timeout=timeout)
+        return await self._transport.call(
+            self._profile, "expire", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def retract(
         self,
@@ -139,11 +143,14 @@ class ChangeVerbs:
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Withdraw a live memory without a replacement; it can be stated again."""
-        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
-        return await self._transport.call(self._profile, "retract", request, wire.TouchedReply, timeout=timeout)
+        request = _change(id, key, description, contact, request_id, expected, all=all, preview=preview)
+        return await self._transport.call(
+            self._profile, "retract", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def reject(
         self,
@@ -155,11 +162,14 @@ class ChangeVerbs:
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Declare a memory wrong, as a person: in its scope no agent can state it again, in whatever disguise."""
-        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
-        return await self._transport.call(self._profile, "reject", request, wire.TouchedReply, timeout=timeout)
+        request = _change(id, key, description, contact, request_id, expected, all=all, preview=preview)
+        return await self._transport.call(
+            self._profile, "reject", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def restore(
         self,
@@ -171,11 +181,14 @@ class ChangeVerbs:
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Make a version live again; the one that is live now is superseded by it."""
-        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
-        return await self._transport.call(self._profile, "restore", request, wire.TouchedReply, timeout=timeout)
+        request = _change(id, key, description, contact, request_id, expected, all=all, preview=preview)
+        return await self._transport.call(
+            self._profile, "restore", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def pin(
         self,
@@ -187,11 +200,14 @@ class ChangeVerbs:
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Exempt a memory from decay and consolidation."""
-        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
-        return await self._transport.call(self._profile, "pin", request, wire.TouchedReply, timeout=timeout)
+        request = _change(id, key, description, contact, request_id, expected, all=all, preview=preview)
+        return await self._transport.call(
+            self._profile, "pin", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
     async def unpin(
         self,
@@ -203,15 +219,18 @@ class ChangeVerbs:
         contact: str = "",
         preview: bool = False,
         request_id: str = "",
+        expected: str = "",
         timeout: float = _WRITE,
     ) -> wire.TouchedReply:
         """Make a memory subject to decay again."""
-        request = _change(id, key, description, contact, request_id, all=all, preview=preview)
-        return await self._transport.call(self._profile, "unpin", request, wire.TouchedReply, timeout=timeout)
+        request = _change(id, key, description, contact, request_id, expected, all=all, preview=preview)
+        return await self._transport.call(
+            self._profile, "unpin", request, wire.TouchedReply, timeout=timeout, retry=not expected
+        )
 
 
 def _change(
-    id: str, key: str, description: str, contact: str, request_id: str, *, all: bool, preview: bool
+    id: str, key: str, description: str, contact: str, request_id: str, expected: str, *, all: bool, preview: bool
 ) -> wire.ChangeRequest:
     return wire.ChangeRequest(
         id=id,
@@ -221,6 +240,7 @@ def _change(
         contact=contact,
         preview=preview,
         request_id=request_id or _new_request_id(),
+        expected=expected,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,17 +12,30 @@ from typing import TypeVar
 import msgspec
 
 from umbriel._errors import InvalidInputError
-from umbriel.exports import FORMAT, TRAILER, ExportedEvent, Header, HeaderData, Trailer, TrailerData
-from umbriel.imports import ImportLine
+from umbriel._split import sequence_of
+from umbriel.exports import FORMAT, SEAL, TRAILER, ExportedEvent, Header, HeaderData, SealLine, Trailer, TrailerData
+from umbriel.imports import ImportLine, ImportSeal
 
-__all__ = ["ExportFile"]
+__all__ = ["ExportFile", "position_of"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 _LINE_BYTES = 16 * 1024**2
+_MARK = SEAL.encode()
+
+
+_LEAF = 32
 
 
 class _Type(msgspec.Struct, frozen=True):
     type: str
+
+
+class _Proven(msgspec.Struct, frozen=True):
+    """What of a line a seal is over."""
+
+    type: str
+    umbrielposition: str = ""
+    proof: str = ""
 
 
 class ExportFile:
@@ -30,13 +44,15 @@ class ExportFile:
     def __init__(self, path: Path, progress: Callable[[int, int], None] = lambda _done, _total: None) -> None:
         """Read the file once; raises InvalidInputError naming the line that does not fit, or what is missing.
 
-        ``progress`` is told how many bytes are read, and of how many.
+        ``progress`` is told how many bytes are read, and of how many. Where the file has proofs, a hash or count that
+        does not fit is kept as ``problem``: they tell which line it is.
         """
         self._path = path
         self._size = _size(path)
         lines = self._lines(progress)
         number, first = next(lines, (1, b""))
         self.header = _header(first)
+        self.problem: InvalidInputError | None = None
         self.trailer = self._check(number, first, lines)
 
     def _check(self, number: int, line: bytes, lines: Iterator[tuple[int, bytes]]) -> TrailerData:
@@ -45,15 +61,21 @@ class ExportFile:
             kind = _decoded(number, line, _Type).type
             if kind == TRAILER:
                 trailer = _decoded(number, line, Trailer).data
-                _compare(number, trailer, types, digest.hexdigest())
+                self.trailer_line = number
+                self.problem = _compared(number, trailer, types, digest.hexdigest())
+                if self.problem is not None and not self.header.public_key:
+                    raise self.problem
                 if (after := next(lines, None)) is not None:
                     raise InvalidInputError(
                         f"line {after[0]} comes after the trailer", expected="the end of the file", found="more"
                     )
                 return trailer
+            digest.update(line)
+            if kind == SEAL and self.header.public_key:
+                _decoded(number, line, SealLine)
+                continue
             _decoded(number, line, ExportedEvent)
             types[kind] += 1
-            digest.update(line)
         raise InvalidInputError(
             "the file was cut off; `umbriel export --resume` goes on with it",
             expected="a trailer as its last line",
@@ -65,7 +87,7 @@ class ExportFile:
         page: list[ImportLine] = []
         room = max_bytes
         for number, line in self._lines(lambda _done, _total: None):
-            if number == 1 or number == self.trailer.events + 2:
+            if number in (1, self.trailer_line) or (_MARK in line and _decoded(number, line, _Type).type == SEAL):
                 continue
             if page and (len(page) == most or len(line) > room):
                 yield page
@@ -74,6 +96,28 @@ class ExportFile:
             room -= len(line)
         if page:
             yield page
+
+    def stretches(self) -> Iterator[ImportSeal]:
+        """Yield the seals with the positions and leaves of the lines that each is over; it holds those of one.
+
+        Raises InvalidInputError for lines that no seal stands behind.
+        """
+        positions, leaves, began = list[int](), bytearray(), 0
+        for number, line in self._lines(lambda _done, _total: None):
+            if number in (1, self.trailer_line):
+                continue
+            one = _decoded(number, line, _Proven)
+            if one.type == SEAL:
+                yield ImportSeal(number, _decoded(number, line, SealLine).data, positions, bytes(leaves))
+                positions, leaves = [], bytearray()
+                continue
+            began = began if positions else number
+            positions.append(sequence_of(one.umbrielposition))
+            leaves += _leaf(number, one.proof)
+        if positions:
+            raise InvalidInputError(
+                f"line {began}: nothing shows that it was sealed", expected="a seal behind it", found="none"
+            )
 
     def _lines(self, progress: Callable[[int, int], None]) -> Iterator[tuple[int, bytes]]:
         done = 0
@@ -121,14 +165,28 @@ def _decoded(number: int, line: bytes, kind: type[T]) -> T:
         raise InvalidInputError(f"line {number} is no line of an export", expected=wanted, found=str(error)) from error
 
 
-def _compare(number: int, trailer: TrailerData, types: Counter[str], digest: str) -> None:
+def _leaf(number: int, proof: str) -> bytes:
+    try:
+        return base64.b64decode(proof, validate=True)[:_LEAF]
+    except ValueError as error:
+        raise InvalidInputError(f"line {number}: its proof is none", expected="base64", found=str(error)) from error
+
+
+def position_of(line: ImportLine) -> int:
+    """Return the sequence at which the event of a line stands in its log."""
+    return sequence_of(_decoded(line.line, bytes(line.event), _Proven).umbrielposition)
+
+
+def _compared(number: int, trailer: TrailerData, types: Counter[str], digest: str) -> InvalidInputError | None:
+    """Return what does not fit a trailer."""
     if trailer.events != types.total() or trailer.types != dict(types):
-        raise InvalidInputError(
+        return InvalidInputError(
             f"line {number}: lines are missing or doubled",
             expected=f"{trailer.events} events as the trailer counts them",
             found=f"{types.total()}",
         )
     if trailer.sha256 != digest:
-        raise InvalidInputError(
+        return InvalidInputError(
             f"line {number}: the file was changed after it was written", expected=trailer.sha256, found=digest
         )
+    return None

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from umbriel import grants as wire
-from umbriel import tokens
+from umbriel import inspecting, tokens
 from umbriel._transport import Transport
 
 __all__ = ["PrincipalVerbs"]
@@ -49,7 +49,7 @@ class PrincipalVerbs:
 
     async def principal_rotate(self, name: str, *, nkey: str = "", timeout: float = _SECONDS) -> wire.PrincipalSecret:
         """Replace a principal's password (or its ``nkey``); whoever uses the old one is disconnected."""
-        request = wire.PrincipalNameRequest(name=name, nkey=nkey)
+        request = wire.PrincipalRotateRequest(name=name, nkey=nkey)
         return await self._transport.call(
             _SERVICE, "principal_rotate", request, wire.PrincipalSecret, timeout=timeout, idempotent=False
         )
@@ -61,6 +61,13 @@ class PrincipalVerbs:
         request = tokens.TokenRequest(name=name, label=label, expires_at=expires_at)
         return await self._transport.call(
             _SERVICE, "principal_token", request, tokens.PrincipalToken, timeout=timeout, idempotent=False
+        )
+
+    async def inspect(self, name: str = "", *, timeout: float = _SECONDS) -> inspecting.InspectReply:
+        """Return where the web inspector is, and a code that logs a principal (by default the caller) in there once."""
+        request = inspecting.InspectRequest(name=name)
+        return await self._transport.call(
+            _SERVICE, "inspect", request, inspecting.InspectReply, timeout=timeout, idempotent=False
         )
 
     async def principal_token_revoke(self, id: str, *, timeout: float = _SECONDS) -> tokens.PrincipalToken:

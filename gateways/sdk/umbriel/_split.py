@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from umbriel._errors import InvalidInputError
+from umbriel._surrogates import lone_surrogate
 from umbriel.types import IngestReply, Message
 
 __all__ = ["MAX_BYTES", "MAX_MESSAGES", "batches", "later_position", "merge", "sequence_of", "with_occurrences"]
@@ -62,11 +62,7 @@ def _size(message: Message) -> int:
     try:
         return len(msgspec.json.encode(message))
     except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            "a message holds a lone surrogate",
-            expected="valid Unicode",
-            found=f"U+{ord(error.object[error.start]):04X} in {error.object[:40]!a}",
-        ) from error
+        raise lone_surrogate(error) from error
 
 
 def merge(replies: Sequence[IngestReply]) -> IngestReply:

@@ -25,11 +25,14 @@ from umbriel._errors import (
     UnavailableError,
     error_from,
 )
+from umbriel._surrogates import lone_surrogate
 from umbriel.types import ErrorReply
 
-__all__ = ["ERROR_HEADER", "RETRY_SECONDS", "Transport", "check_name", "trusting"]
+__all__ = ["ERROR_HEADER", "RETRY_SECONDS", "TOKEN_HEADER", "Transport", "check_name", "trusting"]
 
 ERROR_HEADER = "Umbriel-Error"
+#: A bearer token: whoever it belongs to speaks, instead of the principal of the connection.
+TOKEN_HEADER = "Umbriel-Token"  # noqa: S105 -- where it is, not what it is
 #: How long a call is repeated while nothing answers; outages of a replicated log last 4 to 8 seconds.
 RETRY_SECONDS = 10.0
 _FIRST_PAUSE = 0.05
@@ -57,6 +60,7 @@ class Transport:
 
     def __init__(self, principal: str) -> None:
         self.principal = check_name(principal, field="principal")
+        self.retry_seconds = RETRY_SECONDS
         self._client = Client()
         self._reconnected = asyncio.Event()
         self._last_error: Exception | None = None
@@ -185,20 +189,22 @@ class Transport:
         timeout: float,
         idempotent: bool = True,
         retry: bool = True,
+        token: str = "",
     ) -> Reply:
         """Send one request and return its reply decoded, or raise what the server answered.
 
         ``timeout`` is the seconds one attempt may take. Errors marked retryable and a missing
-        service are tried again for `RETRY_SECONDS` unless ``retry`` is off; a lost reply only where
-        ``idempotent``.
+        service are tried again for ``retry_seconds``, with the same bytes and so the same request id,
+        unless ``retry`` is off; a lost reply only where ``idempotent``. With a ``token`` its
+        principal is who speaks.
         """
         subject = f"umbriel.api.{self.principal}.{profile}.{verb}"
-        body = _encode(request)
-        deadline = time.monotonic() + (RETRY_SECONDS if retry else 0.0)
+        body, headers = _encode(request), {TOKEN_HEADER: token} if token else None
+        deadline = time.monotonic() + (self.retry_seconds if retry else 0.0)
         pause = _FIRST_PAUSE
         while True:
             try:
-                return _decode(await self._attempt(subject, body, timeout, idempotent=idempotent), reply)
+                return _decode(await self._attempt(subject, body, headers, timeout, idempotent=idempotent), reply)
             except _LostError:
                 continue
             except UmbrielError as error:
@@ -207,8 +213,10 @@ class Transport:
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, guards nothing
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _attempt(self, subject: str, body: bytes, timeout: float, *, idempotent: bool) -> Msg:
-        asked = asyncio.ensure_future(self._request(subject, body, timeout))
+    async def _attempt(
+        self, subject: str, body: bytes, headers: dict[str, str] | None, timeout: float, *, idempotent: bool
+    ) -> Msg:
+        asked = asyncio.ensure_future(self._request(subject, body, headers, timeout))
         if not idempotent:
             return await asked
         moved = asyncio.ensure_future(self._reconnected.wait())
@@ -221,9 +229,9 @@ class Transport:
             asked.cancel()
             moved.cancel()
 
-    async def _request(self, subject: str, body: bytes, timeout: float) -> Msg:
+    async def _request(self, subject: str, body: bytes, headers: dict[str, str] | None, timeout: float) -> Msg:
         try:
-            return await self._client.request(subject, body, timeout=timeout)
+            return await self._client.request(subject, body, timeout=timeout, headers=headers)
         except nats.errors.NoRespondersError as error:
             raise UnavailableError(
                 "no Umbriel service answers", expected="a running `umbriel serve`", found=str(error)
@@ -284,11 +292,7 @@ def _encode(request: msgspec.Struct | Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(request)
     except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            "the text holds a lone surrogate",
-            expected="valid Unicode",
-            found=f"U+{ord(error.object[error.start]):04X} in {error.object[:40]!a}",
-        ) from error
+        raise lone_surrogate(error) from error
     except (TypeError, ValueError) as error:
         raise InvalidInputError("the request cannot be sent", expected="JSON values", found=str(error)) from error
 

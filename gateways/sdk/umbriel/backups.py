@@ -17,7 +17,7 @@ class BackupRequest(Request, frozen=True):
     yet. ``master_key``: what everything is encrypted under goes into it.
     """
 
-    action: Literal["start", "status"] = "status"
+    action: Literal["start", "status"] = "start"
     path: str = ""
     master_key: bool = False
 

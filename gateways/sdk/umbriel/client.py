@@ -21,15 +21,17 @@ from umbriel._copies import CopyVerbs
 from umbriel._diffs import DiffVerbs
 from umbriel._erasure import ErasureVerbs
 from umbriel._exports import ExportVerbs
+from umbriel._feeds import FeedVerbs
 from umbriel._goals import GoalVerbs
 from umbriel._imports import ImportVerbs
 from umbriel._keys import KeyVerbs
+from umbriel._messages import MessageVerbs
 from umbriel._notes import NoteVerbs
 from umbriel._past import Point, Progress, until_built, wire_point
 from umbriel._principals import PrincipalVerbs
+from umbriel._session_list import SessionListVerbs
 from umbriel._sessions import SessionVerbs
-from umbriel._subscription import Subscription
-from umbriel._transport import Transport, check_name, trusting
+from umbriel._transport import RETRY_SECONDS, Transport, check_name, trusting
 from umbriel._turns import TurnVerbs
 from umbriel._upkeep import UpkeepVerbs
 from umbriel._verifying import VerifyVerbs
@@ -45,9 +47,6 @@ _BUILD = 900.0
 _ANSWER = 90.0
 _WRITE = 60.0
 _REBUILD = 3600.0
-_POLL = 20.0
-#: a poll unanswered so long after its time was lost with whoever should answer it
-_POLL_GRACE = 5.0
 _SERVICE = "_"
 
 
@@ -55,11 +54,14 @@ class Umbriel(
     ChangeVerbs,
     ContextVerbs,
     ConversationVerbs,
+    MessageVerbs,
     SessionVerbs,
+    SessionListVerbs,
     TurnVerbs,
     NoteVerbs,
     GoalVerbs,
     CopyVerbs,
+    FeedVerbs,
     ExportVerbs,
     ImportVerbs,
     DiffVerbs,
@@ -92,11 +94,13 @@ class Umbriel(
         profile: str = "default",
         nkey_seed: str | Path | None = None,
         tls_ca: str | Path | None = None,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> Umbriel:
         """Connect to a running service over NATS (``nats://host:port``; several with commas).
 
         ``nkey_seed`` is a file with the seed of the principal's nkey, instead of a password; ``tls_ca`` a PEM file
-        of the authorities to trust, the system's when None.
+        of the authorities to trust, the system's when None. ``retry_seconds`` is how long a verb is tried again, with
+        growing pauses and the same request, while its errors are marked retryable; 0 tries once.
         """
         check_name(profile, field="profile")
         transport = await Transport.connect(
@@ -106,6 +110,7 @@ class Umbriel(
             nkey_seed=None if nkey_seed is None else Path(nkey_seed),
             tls=None if tls_ca is None else trusting(tls_ca),
         )
+        transport.retry_seconds = retry_seconds
         return cls(transport, profile=profile)
 
     @classmethod
@@ -115,13 +120,16 @@ class Umbriel(
         *,
         profile: str = "default",
         principal: str = "local-agent",
+        retry_seconds: float = RETRY_SECONDS,
     ) -> Umbriel:
         """Join the service of a data directory, starting one that stops by itself when none runs.
 
-        Without ``data_dir``: ``UMBRIEL_DATA``, else the user's data directory.
+        Without ``data_dir``: ``UMBRIEL_DATA``, else the user's data directory. ``retry_seconds`` as for `connect`.
         """
         check_name(profile, field="profile")
-        return cls(await _embedded.join(_embedded.data_directory(data_dir), principal), profile=profile)
+        transport = await _embedded.join(_embedded.data_directory(data_dir), principal)
+        transport.retry_seconds = retry_seconds
+        return cls(transport, profile=profile)
 
     @staticmethod
     async def stop_embedded(data_dir: str | Path | None = None) -> bool:
@@ -242,6 +250,7 @@ class Umbriel(
         answer: bool = False,
         thinking: Thinking = "low",
         length: Length = "medium",
+        inspect: bool = False,
         progress: Progress | None = None,
         timeout: float | None = None,
     ) -> wire.RecallReply:
@@ -253,7 +262,7 @@ class Umbriel(
         at and how hard it thinks, ``length`` how much it says.
 
         ``as_of`` is a time of recording, or a position: what recall answered then, without what is forgotten by now.
-        The views of then may have to be made first; ``progress`` hears how far they are.
+        The views of then may have to be made first; ``progress`` hears how far they are. ``inspect`` counts no access.
         """
         request = wire.RecallRequest(
             query=query,
@@ -273,6 +282,7 @@ class Umbriel(
             thinking=thinking,
             length=length,
             reference_date=reference_date,
+            inspect=inspect,
         )
         seconds = timeout or (_ANSWER if answer else _READ)
 
@@ -305,6 +315,7 @@ class Umbriel(
         contact: str = "",
         kind: wire.Kind | None = None,
         status: str = "live",
+        text: str = "",
         cursor: str = "",
         limit: int = 50,
         as_of: Point = "",
@@ -320,6 +331,7 @@ class Umbriel(
             contact=contact,
             kind=kind,
             status=status,
+            text=text,
             cursor=cursor,
             limit=limit,
             as_of=wire_point(as_of),
@@ -336,42 +348,6 @@ class Umbriel(
         """Return why a memory says what it says: versions, decisions and source lines."""
         request = wire.IdRequest(id=id, at_least=at_least)
         return await self._transport.call(self._profile, "why", request, wire.WhyReply, timeout=timeout)
-
-    async def feed(
-        self,
-        *,
-        after: str = "",
-        kinds: Iterable[str] = (),
-        contact: str = "",
-        limit: int = 100,
-        wait: float = 0.0,
-        timeout: float = _READ,
-    ) -> wire.FeedReply:
-        """Return events after a position, waiting up to ``wait`` seconds (at most 30) for the first.
-
-        Without ``after`` from the first event; ``after="new"`` returns no event but the position of the log's end.
-        """
-        request = wire.FeedRequest(after=after, kinds=list(kinds), contact=contact, limit=limit, wait=wait)
-        return await self._transport.call(self._profile, "feed", request, wire.FeedReply, timeout=timeout + wait)
-
-    def subscribe(
-        self, *, after: str | None = None, kinds: Iterable[str] = (), contact: str = "", limit: int = 100
-    ) -> Subscription:
-        """Yield every event after a position, for ever, in order: ``async for event in memory.subscribe()``.
-
-        ``after`` is the position of the last event handled, as from another process; None begins with the first
-        event of the log, ``"new"`` with the first one from now on. ``kinds`` are event categories (without them all
-        but embedding, access, usage and recall), ``contact`` leaves only what is about one contact. Nothing is missed
-        or repeated across reconnects and restarts of the service.
-        """
-        wanted = tuple(kinds)
-
-        async def poll(position: str) -> wire.FeedReply:
-            return await self.feed(
-                after=position, kinds=wanted, contact=contact, limit=limit, wait=_POLL, timeout=_POLL_GRACE
-            )
-
-        return Subscription(poll, after or "")
 
     async def status(self, *, service: bool = False, timeout: float = _READ) -> wire.StatusReply:
         """Return positions and outstanding work of this profile, or of the whole ``service``."""

@@ -13,16 +13,21 @@ from typing import Literal
 import msgspec
 
 from umbriel._wire import Reply, Request
+from umbriel.proofs import SealInfo
 
 __all__ = [
     "FORMAT",
     "HEADER",
+    "SEAL",
     "TRAILER",
+    "UNPROVEN",
     "ExportReply",
     "ExportRequest",
     "ExportedEvent",
     "Header",
     "HeaderData",
+    "SealData",
+    "SealLine",
     "Trailer",
     "TrailerData",
     "data_schema",
@@ -30,9 +35,12 @@ __all__ = [
 ]
 
 #: The version of the file format: of the header, the trailer and the attributes, not of each event's data.
-FORMAT = 1
+FORMAT = 2
+#: The version of a file without proofs: readers of before know it.
+UNPROVEN = 1
 HEADER = "umbriel.export.header"
 TRAILER = "umbriel.export.trailer"
+SEAL = "umbriel.export.seal"
 
 
 def data_schema(topic: str, version: int) -> str:
@@ -49,7 +57,9 @@ class ExportRequest(Request, frozen=True):
     """A page of a profile's events after a position, up to ``until`` (empty: the log's end now).
 
     ``kinds`` are event categories, empty for all; ``since`` and ``before`` bound when events were recorded. With
-    ``encrypted`` bodies come as they are stored, without ``vectors`` those of embeddings stay out.
+    ``encrypted`` bodies come as they are stored, without ``vectors`` those of embeddings stay out. With ``proofs`` each
+    line is bound to the one at ``previous`` (or where the export begins); a request with a ``stretch`` (ranges of
+    positions of lines, first and last, under one seal) asks for that seal and gets no lines.
     """
 
     after: str = ""
@@ -60,15 +70,38 @@ class ExportRequest(Request, frozen=True):
     before: datetime | None = None
     encrypted: bool = False
     vectors: bool = True
+    proofs: bool = False
+    previous: str = ""
+    stretch: list[tuple[int, int]] = []
+
+
+class SealData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The seal over the lines since the seal before, and the ``parts`` (hashes) of its tree that are none of theirs.
+
+    The leaves in the lines' proofs and the parts, from left to right, make the sealed root. ``vouched`` is the
+    signature (hex) of the file's key where the seal was made with another one.
+    """
+
+    seal: SealInfo
+    parts: list[bytes]
+    vouched: str = ""
 
 
 class ExportReply(Reply, frozen=True):
-    """Lines as they are to be written, where to go on, and where the export ends (``done`` there)."""
+    """Lines as they are to be written, where to go on, and where the export ends (``done`` there).
+
+    With proofs ``ends`` are the last positions of the seals over the lines since ``previous``, ``public_key`` is whose
+    signatures the proofs are, and ``end`` one over that nothing follows.
+    """
 
     lines: list[msgspec.Raw]
     position: str
     until: str
     done: bool
+    ends: list[int] = []
+    seal: SealData | None = None
+    public_key: str = ""
+    end: str = ""
 
 
 class _CloudEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -90,8 +123,9 @@ class ExportedEvent(_CloudEvent, frozen=True):
     ``umbrielversion`` its number in its aggregate, ``umbrielprevious`` the id of the readable event before it there,
     ``umbrielschema`` the schema version of its data. ``umbrielcontent`` is ``redacted`` where words in it were
     forgotten, ``erased`` where its key was destroyed, else absent. In an encrypted export ``data_base64`` is the body
-    as stored, readable with the key ``umbrielkeyid`` and bound to ``umbrieloriginator``. ``proof`` shows that the
-    event is under a seal, in an export that has proofs.
+    as stored, readable with the key ``umbrielkeyid`` and bound to ``umbrieloriginator``. ``proof``, in an export that
+    has them, is base64 of the event's leaf in the log's tree (32 bytes), the position of the line before (8, big
+    endian), and a signature (64) over both and the line without its proof; it stands last.
     """
 
     datacontenttype: Literal["application/json", "application/octet-stream"]
@@ -112,10 +146,11 @@ class ExportedEvent(_CloudEvent, frozen=True):
     proof: str = ""
 
 
-class HeaderData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HeaderData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the file holds: of which profile and log (``<stream>.<incarnation>``), how far, and what was left out.
 
-    The counts are not known yet: the trailer has them.
+    The counts are not known yet: the trailer has them. ``public_key`` (Ed25519, hex) is whose word the proofs are,
+    empty where there are none.
     """
 
     format: int
@@ -130,6 +165,14 @@ class HeaderData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     since: datetime | None = None
     before: datetime | None = None
     principal: str = ""
+    public_key: str = ""
+
+
+class SealLine(_CloudEvent, frozen=True):
+    """The line behind those that a seal covers."""
+
+    datacontenttype: Literal["application/json"]
+    data: SealData
 
 
 class Header(_CloudEvent, frozen=True):
@@ -139,16 +182,18 @@ class Header(_CloudEvent, frozen=True):
     data: HeaderData
 
 
-class TrailerData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrailerData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What went before it: how many events, of which types, up to where, and the SHA-256 of all the lines (hex).
 
-    The hash is over the bytes of every line before the trailer, each with its line feed.
+    The hash is over the bytes of every line before the trailer, each with its line feed. ``proof`` is the signature
+    (hex) that no line follows, in an export that has proofs.
     """
 
     events: int
     types: dict[str, int]
     position: str
     sha256: str
+    proof: str = ""
 
 
 class Trailer(_CloudEvent, frozen=True):

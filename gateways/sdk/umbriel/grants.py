@@ -16,6 +16,7 @@ __all__ = [
     "PrincipalInfo",
     "PrincipalListRequest",
     "PrincipalNameRequest",
+    "PrincipalRotateRequest",
     "PrincipalSecret",
     "PrincipalsReply",
 ]
@@ -41,7 +42,13 @@ class PrincipalAddRequest(Request, frozen=True):
 
 
 class PrincipalNameRequest(Request, frozen=True):
-    """An existing principal; a rotation may bring a new ``nkey``."""
+    """An existing principal."""
+
+    name: str
+
+
+class PrincipalRotateRequest(Request, frozen=True):
+    """An existing principal, which gets a new password, or a new ``nkey``."""
 
     name: str
     nkey: str = ""

@@ -7,8 +7,18 @@ from typing import Literal
 import msgspec
 
 from umbriel._wire import Reply, Request
+from umbriel.exports import HeaderData, SealData
 
-__all__ = ["ImportLine", "ImportOutcome", "ImportReply", "ImportReport", "ImportRequest", "Outcome"]
+__all__ = [
+    "ImportLine",
+    "ImportOutcome",
+    "ImportProofs",
+    "ImportReply",
+    "ImportReport",
+    "ImportRequest",
+    "ImportSeal",
+    "Outcome",
+]
 
 #: ``imported`` it is here now; ``duplicate`` it was here; ``blocked`` what it says is forgotten or rejected here, so it
 #: came without its words or not at all; ``erased`` its content is nowhere any more; ``conflict`` something else is in
@@ -23,11 +33,39 @@ class ImportLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     event: msgspec.Raw
 
 
+class ImportSeal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A seal of a file (its line and number there), and positions and leaves (32 bytes each) of the lines under it."""
+
+    line: int
+    data: SealData
+    positions: list[int]
+    leaves: bytes
+
+
+class ImportProofs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a file with proofs promises: its ``header``, and the position ``previous`` of the line before these lines.
+
+    A check takes one ``seal`` without lines, or at the end the trailer's ``end`` (line number and signature). What was
+    verified is recorded with the import: ``lines`` and ``seals``, the hash of the last seal, and whether the key was
+    ``pinned`` by who imports.
+    """
+
+    header: HeaderData
+    previous: int = 0
+    seal: ImportSeal | None = None
+    end: tuple[int, str] | None = None
+    pinned: bool = False
+    lines: int = 0
+    seals: int = 0
+    last_seal: str = ""
+
+
 class ImportRequest(Request, frozen=True):
     """Some lines of an export, in its order; ``run`` is the SHA-256 of all its lines (hex), as its trailer says.
 
     ``check`` reads them and writes nothing; ``write`` takes them over; ``finish`` ends the import, with the outcomes
-    of all lines; ``abandon`` ends one, ``run`` or any, that will not be finished.
+    of all lines; ``abandon`` ends one, ``run`` or any, that will not be finished. With ``proofs`` no line is taken that
+    is not what was exported.
     """
 
     run: str = ""
@@ -36,6 +74,7 @@ class ImportRequest(Request, frozen=True):
     source: str = ""
     log: str = ""
     counts: dict[str, int] = {}
+    proofs: ImportProofs | None = None
 
 
 class ImportOutcome(Reply, frozen=True):
@@ -54,10 +93,15 @@ class ImportReply(Reply, frozen=True):
     counts: dict[str, int]
     outcomes: list[ImportOutcome]
     position: str
+    #: the hash of a seal that was checked
+    seal: str = ""
 
 
 class ImportReport(Reply, frozen=True):
-    """An import as a whole; ``omitted`` outcomes are counted and not listed."""
+    """An import as a whole; ``omitted`` outcomes are counted and not listed.
+
+    ``verified`` lines and ``seals`` hold by the word of ``public_key``, empty where the file has no proofs.
+    """
 
     profile: str
     source: str
@@ -68,3 +112,7 @@ class ImportReport(Reply, frozen=True):
     position: str
     checked_only: bool = False
     omitted: int = 0
+    public_key: str = ""
+    pinned: bool = False
+    verified: int = 0
+    seals: int = 0

@@ -21,6 +21,9 @@ class RecallRequest(Request, frozen=True):
 
     With ``answer`` a language model answers from the results. ``limit`` is 10 where it is not given, and with
     ``answer`` what ``thinking`` looks at.
+
+    ``inspect`` is for who looks at recall itself: explained and with its prompt text, on record as an inspection, and
+    counted as no access.
     """
 
     query: str
@@ -40,15 +43,20 @@ class RecallRequest(Request, frozen=True):
     answer: bool = False
     thinking: Thinking = "low"
     length: Length = "medium"
+    inspect: bool = False
 
 
 class ChannelHit(Reply, frozen=True):
-    """How one channel found a result: its rank from 1, its own score, and the weight it counted with."""
+    """How one channel found a result: its rank from 1, its own score, and the weight it counted with.
+
+    With ``explain``, ``contribution`` is what it added to the score, before the factors.
+    """
 
     channel: str
     rank: int
     score: float
     weight: float
+    contribution: float = 0.0
 
 
 class RecallResult(Reply, frozen=True):
@@ -107,3 +115,8 @@ class RecallReply(Reply, frozen=True):
     answer: Synthesis | None = None
     #: with ``explain``, and where the model that is configured did not answer
     analysis: QueryAnalysis | None = None
+    #: with ``inspect``: what a prompt would hold, fenced as data, and how many tokens we take that for
+    prompt: str = ""
+    #: with ``inspect``: how the texts begin of what each channel found first, by id
+    heard: dict[str, str] = {}
+    prompt_tokens: int = 0

@@ -8,6 +8,7 @@ from typing import Literal
 from umbriel._wire import Reply, Request
 from umbriel.backups import BackupsStatus
 from umbriel.erasure import DeletedProfile
+from umbriel.grants import GrantSpec
 from umbriel.upkeep import PassStatus
 from umbriel.usage import ModelUsage
 
@@ -133,6 +134,8 @@ class StatusReply(Reply, frozen=True):
     #: who asked, and as what: ``person`` or ``agent``
     principal: str = ""
     principal_type: str = ""
+    #: what was granted to who asked
+    grants: list[GrantSpec] = []
     #: why nothing is written or read any more, empty while the log is what was written to it
     halted: str = ""
 

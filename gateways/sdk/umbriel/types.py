@@ -85,7 +85,8 @@ class Message(Request, frozen=True):
     """One message to ingest.
 
     ``occurrence`` is its ordinal (from 1) among equal messages of the whole call; 0 lets the server count
-    within the request. ``id`` is the caller's own message id.
+    within the request. ``id`` is the caller's own message id. ``attachment`` is text that is kept beside the words, at
+    most 262,144 bytes as JSON writes it: never searched, read for memories or shown to a model; `messages` returns it.
     """
 
     role: str
@@ -95,6 +96,7 @@ class Message(Request, frozen=True):
     at: datetime | None = None
     name: str = ""
     turn_id: str = ""
+    attachment: str = ""
 
 
 class IngestRequest(Request, frozen=True):
@@ -203,12 +205,16 @@ class GetRequest(Request, frozen=True):
 
 
 class ListRequest(Request, frozen=True):
-    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`."""
+    """Memories, newest first; ``status`` is live by default, ``all`` for every status; ``as_of`` as in `GetRequest`.
+
+    ``text`` is words that the memory or its key says, in any case.
+    """
 
     session: str = ""
     contact: str = ""
     kind: Kind | None = None
     status: str = "live"
+    text: str = ""
     cursor: str = ""
     limit: int = 50
     as_of: str = ""
