@@ -357,7 +357,7 @@ def descriptors() -> int:
 
 async def test_many_profiles_take_no_more_than_their_room(tmp_path: Path) -> None:
     """However many are used, those kept open fit their memory, files are let go of, and each still answers."""
-    names = [f"p{number}" for number in range(120)]
+    names = [f"p{number}" for number in range(100)]
     async with running(tmp_path / "data", open_profiles=1_000, open_profile_bytes=8 * 1024**2) as runtime:
         profiles = runtime.service.core.profiles
         for name in names[:20]:
@@ -368,5 +368,5 @@ async def test_many_profiles_take_no_more_than_their_room(tmp_path: Path) -> Non
         assert 1 < len(profiles.opened()) < 20
         assert sum(one.bytes for one in profiles.opened()) <= 8 * 1024**2
         found = await call(runtime, "list", profile=names[0])
-        assert [memory.text for memory in found.memories] == [f"the word of {names[0]}"]
+        assert [memory.text for memory in found.entries] == [f"the word of {names[0]}"]
         assert descriptors() < before + 20
