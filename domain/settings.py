@@ -35,6 +35,7 @@ __all__ = [
     "TaskPreferences",
     "ThinkingRoom",
     "TurnLimits",
+    "VectorGrowth",
     "VerifierLimits",
     "VerifierPreferences",
     "flat",
@@ -231,6 +232,15 @@ class BackupSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     keep: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 7
 
 
+class VectorGrowth(msgspec.Struct, frozen=True, kw_only=True):
+    """How vectors are held in memory as a profile grows; what is found is the same, and exact, at any size."""
+
+    #: rows from which a part of the vectors is held as codes of 8 bits a component
+    coded_from: Annotated[int, msgspec.Meta(ge=1)] = 20_000
+    #: the most rows of a part: what is read, scored and replaced at once
+    part_rows: Annotated[int, msgspec.Meta(ge=2)] = 131_072
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one instance."""
 
@@ -241,6 +251,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedding_batch: int = 64
     #: profiles whose views are kept open
     open_profiles: int = 64
+    #: bytes of memory that their views may take together, about; the one used last stays open whatever it takes
+    open_profile_bytes: int = 4 * 1024**3
+    #: how their vectors are held
+    vectors: VectorGrowth = VectorGrowth()
     #: bytes of decoded events kept for feeds
     feed_cache_bytes: int = 16 * 1024**2
     #: feeds of one principal that may wait at once

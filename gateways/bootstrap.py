@@ -60,7 +60,7 @@ from gateways.service.key_rotation import KeyRotation
 from gateways.service.models import Models
 from gateways.service.past_views import clear_past
 from gateways.service.positions import Positions
-from gateways.service.profiles import Profiles
+from gateways.service.profiles import ProfileRoom, Profiles
 from gateways.service.reader import Reader
 from gateways.service.rebuilding import Rebuilds
 from gateways.service.reflection_pass import ReflectionPass
@@ -234,7 +234,8 @@ async def _core(
     events = EventReader(log, keys, lost=standing.lost)
     # Before anything is read: a backup may have brought back what was erased, a crash may have come between.
     await destroy_recorded(events)
-    profiles = Profiles(data, events, embedder, keep=settings.open_profiles)
+    room = ProfileRoom(profiles=settings.open_profiles, bytes=settings.open_profile_bytes, growth=settings.vectors)
+    profiles = Profiles(data, events, embedder, room)
     stack.push_async_callback(profiles.close)
     refusals = PolicyRefusals(events)
     worker = EmbeddingWorker(

@@ -12,6 +12,7 @@ from pathlib import Path
 from domain.envelope import Envelope
 from domain.errors import MismatchError
 from domain.indexing import Indexing
+from domain.settings import VectorGrowth
 from projections.generations import Parts, Plan, view_directory
 from projections.keywords import KeywordView
 from projections.ledger import Ledger
@@ -20,11 +21,13 @@ from projections.vectors import VectorView
 
 __all__ = ["Building"]
 
+_GROWTH = VectorGrowth()
+
 
 class Building:
     """The views that a plan makes; one writer at a time."""
 
-    def __init__(self, root: Path, plan: Plan, indexing: Indexing) -> None:
+    def __init__(self, root: Path, plan: Plan, indexing: Indexing, growth: VectorGrowth = _GROWTH) -> None:
         """Open (or create) the plan's generations; raises DamagedError or MismatchError."""
         self.plan = plan
         self.indexing = indexing
@@ -35,7 +38,7 @@ class Building:
                 opened.callback(ledger.close)
             if "vectors" in plan.views:
                 directory = view_directory(root, "vectors", plan.generations["vectors"])
-                vectors = VectorView(directory, indexing.model, indexing.dimension)
+                vectors = VectorView(directory, indexing.model, indexing.dimension, growth)
                 opened.callback(vectors.close)
             if "keywords" in plan.views:
                 keywords = KeywordView(view_directory(root, "keywords", plan.generations["keywords"]))

@@ -27,6 +27,7 @@ import msgspec
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UnavailableError
 from domain.indexing import Indexing
+from domain.settings import VectorGrowth
 from projections.keywords import KeywordView
 from projections.ledger import Ledger, model_of
 from projections.manifest import replace_file
@@ -196,6 +197,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _NO_PARTS = Parts()
+_GROWTH = VectorGrowth()
+#: What a profile takes that holds next to nothing: connections with their caches, readers of segments.
+_OPEN_BYTES = 1024**2
 
 
 class ViewSet:
@@ -206,13 +210,19 @@ class ViewSet:
     """
 
     def __init__(
-        self, root: Path, generations: Mapping[str, str], indexing: Indexing, parts: Parts = _NO_PARTS
+        self,
+        root: Path,
+        generations: Mapping[str, str],
+        indexing: Indexing,
+        parts: Parts = _NO_PARTS,
+        growth: VectorGrowth = _GROWTH,
     ) -> None:
         """Open (or create) the views that ``parts`` does not give.
 
         Raises DamagedError naming the view, or MismatchError for a ledger that this version cannot read.
         """
         self.root = root
+        self._growth = growth
         self.generations = dict(generations)
         self.stopped: dict[str, str] = {}
         self.outdated: dict[str, str] = {}
@@ -244,7 +254,7 @@ class ViewSet:
             self.outdated["vectors"] = self.outdated["ledger"]
             return OffView(lambda: self.ledger.position)
         try:
-            return VectorView(directory, indexing.model, indexing.dimension)
+            return VectorView(directory, indexing.model, indexing.dimension, self._growth)
         except MismatchError as error:
             return self._off("vectors", error)
 
@@ -267,6 +277,11 @@ class ViewSet:
     def position(self) -> int:
         """The lowest position of the views that run."""
         return min((view.position for name, view in self._views() if name not in self.stopped), default=0)
+
+    @property
+    def resident_bytes(self) -> int:
+        """About how many bytes of memory the views take."""
+        return _OPEN_BYTES + self.vectors.resident_bytes + self.keywords.resident_bytes
 
     def _views(self) -> list[tuple[str, View]]:
         return [("ledger", self.ledger), ("vectors", self.vectors), ("keywords", self.keywords)]

@@ -31,6 +31,8 @@ __all__ = ["VERSION", "KeywordView"]
 
 #: Changes with every change of what this projection makes of events; a new generation is built then.
 VERSION = 1
+#: What a document takes in memory: its names and columns, and its share of the postings that are kept decoded.
+_DOCUMENT_BYTES = 800
 
 
 class _Batch:
@@ -115,6 +117,11 @@ class KeywordView:
     def bytes_on_disk(self) -> int:
         """Bytes of the files of the last commit."""
         return self._manifest.bytes + (self._directory / MANIFEST).stat().st_size
+
+    @property
+    def resident_bytes(self) -> int:
+        """About how many bytes of memory its documents and what was decoded of them take."""
+        return self._snapshot.count * _DOCUMENT_BYTES
 
     def verify(self) -> None:
         """Read the files of the last commit; raises DamagedError for one that is not as written."""

@@ -1,24 +1,24 @@
-"""Vectors in memory: FAISS flat indexes that one writer replaces and any number of readers search.
+"""Vectors in memory: parts that one writer replaces and any number of readers search.
 
 A reader works on a snapshot, whose parts never change. The writer puts new rows into a part of their own and
 joins it with older ones as long as those are not much larger, as a binary counter carries: a commit copies a few
-rows, and there are never more than about log2(rows) parts. A row whose item has left is masked in the next
-snapshot, before any top-k; it leaves memory when its part is rewritten.
+rows, and beside the parts that are as large as parts get there are never more than about log2(rows). A row whose item
+has left is masked in the next snapshot, before any top-k; it leaves memory when its part is rewritten.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import faiss
 import numpy as np
-import numpy.typing as npt
 
+from domain.settings import VectorGrowth
 from projections.hit import Hit, ranked
-from projections.segments import Rows
+from projections.segments import Added, Rows
+from projections.vector_parts import Mask, Numbers, Part, joined, make_part
 
 __all__ = ["Snapshot", "VectorTable"]
-
-Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # float32 sums of one product differ by the order of their terms; scores closer than this are decided in float64.
 _EPSILON = 1e-5
@@ -26,6 +26,8 @@ _DIGITS = 9
 _MARGIN = 16
 _GROWTH = 4
 _DEAD_SHARE = 0.25
+#: What an item takes beside its rows: its names, and where its rows are.
+_ITEM_BYTES = 700
 
 
 class _Column:
@@ -45,42 +47,10 @@ class _Column:
         return self._data[: self._size]
 
 
-class _Part:
-    """An immutable FAISS index, and the item of each of its rows."""
-
-    def __init__(self, rows: Rows, owners: Numbers) -> None:
-        self.owners = owners
-        self.index = faiss.IndexFlatIP(rows.shape[1])
-        self.index.add(np.ascontiguousarray(rows))
-
-    @property
-    def size(self) -> int:
-        return len(self.owners)
-
-    def rows(self) -> Rows:
-        """The rows, without a copy."""
-        flat = faiss.rev_swig_ptr(self.index.get_xb(), self.size * self.index.d)
-        return np.asarray(flat.reshape(self.size, self.index.d), dtype=np.float32)
-
-    def search(self, query: Rows, fetch: int, allowed: Mask | None) -> tuple[npt.NDArray[np.float32], Numbers]:
-        """Return the scores of the best ``fetch`` allowed rows, and those rows."""
-        parameters = None
-        if allowed is not None and not allowed.any():
-            return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.int64)
-        if allowed is not None and not allowed.all():
-            bits = np.packbits(allowed, bitorder="little")
-            # The stubs describe the C++ constructors; at run time faiss takes the array and the keyword.
-            selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg, arg-type]
-            parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
-        scores, rows = self.index.search(query, min(fetch, self.size), params=parameters)
-        found = rows[0] >= 0
-        return scores[0][found], rows[0][found]
-
-
 class Snapshot:
     """The rows as of one commit; safe to search from any thread."""
 
-    def __init__(self, parts: tuple[_Part, ...], table: VectorTable, alive: Mask) -> None:
+    def __init__(self, parts: tuple[Part, ...], table: VectorTable, alive: Mask) -> None:
         self._parts = parts
         self._ids = table.ids
         self._kind_codes, self._scope_codes = table.kind_codes, table.scope_codes
@@ -120,13 +90,15 @@ class Snapshot:
         best: dict[int, float] = {}
         floor: float | None = None
         exact = query[0].astype(np.float64)
+        length = float(np.linalg.norm(exact))
         for part, mask in zip(self._parts, masks, strict=True):
-            found, rows = part.search(query, fetch, mask)
+            found, rows, more = part.search(query, fetch, mask)
             if not len(found):
                 continue
-            if len(found) == fetch and fetch < part.size:
-                floor = float(found[-1]) if floor is None else max(floor, float(found[-1]))
-            scores = np.round(part.rows()[rows].astype(np.float64) @ exact, _DIGITS)
+            if more:
+                most = float(found[-1]) + length * part.slack
+                floor = most if floor is None else max(floor, most)
+            scores = np.round(part.rows(rows).astype(np.float64) @ exact, _DIGITS)
             for owner, score in zip(part.owners[rows].tolist(), scores.tolist(), strict=True):
                 best[owner] = max(score, best.get(owner, score))
         positions = self._positions
@@ -136,23 +108,26 @@ class Snapshot:
 class VectorTable:
     """The writer's side: items by number, their rows, and the snapshot that readers see."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, known: Mapping[str, Rows], growth: VectorGrowth) -> None:
+        """``known`` are the rows of each embedding as they were written; they may move, and never change."""
         self.ids: list[str] = []
+        self._known, self._growth = known, growth
+        self._embeddings: list[str] = []
         self.kind_codes: dict[str, int] = {}
         self.scope_codes: dict[str, int] = {}
         self.kinds, self.scopes, self.positions = _Column(), _Column(), _Column()
-        self._dimension = dimension
         self._alive = _Column()
-        self._parts: list[_Part] = []
+        self._parts: list[Part] = []
         self._pending: list[tuple[int, Rows]] = []
         self.snapshot = Snapshot((), self, np.zeros(0, dtype=np.bool_))
 
-    def add(self, id: str, kind: str, scope: str, position: int) -> int:
+    def add(self, item: Added) -> int:
         """Enter an item and return its number."""
-        self.ids.append(id)
-        self.kinds.append(self.kind_codes.setdefault(kind, len(self.kind_codes)))
-        self.scopes.append(self.scope_codes.setdefault(scope, len(self.scope_codes)))
-        self.positions.append(position)
+        self.ids.append(item.id)
+        self._embeddings.append(item.embedding)
+        self.kinds.append(self.kind_codes.setdefault(item.kind, len(self.kind_codes)))
+        self.scopes.append(self.scope_codes.setdefault(item.scope, len(self.scope_codes)))
+        self.positions.append(item.position)
         self._alive.append(1)
         return len(self.ids) - 1
 
@@ -167,34 +142,51 @@ class VectorTable:
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of the rows that searches read, in memory (the rows as written are mapped from their files)."""
-        return sum(part.size * (4 * self._dimension + 8) for part in self._parts)
+        """About how many bytes of memory it takes (the rows as written are mapped from their files)."""
+        return sum(part.bytes for part in self._parts) + _ITEM_BYTES * len(self.ids)
 
     def publish(self) -> None:
         """Make everything since the last call visible at once."""
         alive = self._alive.view().astype(np.bool_)
         pending = [(item, rows) for item, rows in self._pending if alive[item]]
         self._pending.clear()
-        if pending:
-            owners = np.repeat([item for item, _ in pending], [len(rows) for _, rows in pending])
-            self._parts.append(_Part(np.concatenate([rows for _, rows in pending]), owners))
         cleaned = [self._cleaned(part, alive) for part in self._parts]
         self._parts = [part for part in cleaned if part.size]
-        while len(self._parts) > 1 and self._parts[-2].size <= 2 * self._parts[-1].size:
-            self._join_last(alive)
+        for batch in self._batches(pending):
+            owners = np.repeat([item for item, _ in batch], [len(rows) for _, rows in batch])
+            self._parts.append(self._made(np.concatenate([rows for _, rows in batch]), owners))
+            while self._may_join():
+                rows, owners = joined([self._parts[-2], self._parts[-1]], alive)
+                self._parts[-2:] = [self._made(rows, owners)]
         self.snapshot = Snapshot(tuple(self._parts), self, alive)
 
-    def _cleaned(self, part: _Part, alive: Mask) -> _Part:
+    def _batches(self, pending: Sequence[tuple[int, Rows]]) -> Iterator[Sequence[tuple[int, Rows]]]:
+        """Yield what is new in batches that fit a part: all of it at once may not fit into memory."""
+        start = size = 0
+        for at, (_, rows) in enumerate(pending):
+            size += len(rows)
+            if size >= self._growth.part_rows // 2:
+                yield pending[start : at + 1]
+                start, size = at + 1, 0
+        if size:
+            yield pending[start:]
+
+    def _may_join(self) -> bool:
+        if not self._parts[:-1]:
+            return False
+        first, second = self._parts[-2].size, self._parts[-1].size
+        # Parts of the largest size stay: one scan over them takes as long as over one, and to join them ever longer.
+        return first <= 2 * second and first + second <= self._growth.part_rows
+
+    def _cleaned(self, part: Part, alive: Mask) -> Part:
         kept = alive[part.owners]
         if part.size - int(kept.sum()) <= _DEAD_SHARE * part.size:
             return part
-        return _Part(part.rows()[kept], part.owners[kept])
+        return self._made(part.rows(kept), part.owners[kept])
 
-    def _join_last(self, alive: Mask) -> None:
-        second, first = self._parts.pop(), self._parts.pop()
-        rows = np.concatenate([part.rows()[alive[part.owners]] for part in (first, second)])
-        owners = np.concatenate([part.owners[alive[part.owners]] for part in (first, second)])
-        self._parts.append(_Part(rows, owners))
+    def _made(self, rows: Rows, owners: Numbers) -> Part:
+        known, embeddings = self._known, self._embeddings
+        return make_part(rows, owners, lambda item: known[embeddings[item]], coded_from=self._growth.coded_from)
 
 
 def _chosen(wanted: frozenset[str], codes: dict[str, int]) -> Mask:

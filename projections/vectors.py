@@ -18,6 +18,7 @@ import numpy as np
 
 from domain.errors import MismatchError, UnavailableError
 from domain.indexing import IndexChange
+from domain.settings import VectorGrowth
 from projections.hit import Hit
 from projections.manifest import MANIFEST, Manifest, Progress, describe
 from projections.outcome import Outcome
@@ -33,6 +34,7 @@ VERSION = 1
 _MAX_SEGMENTS = 16
 _DEAD_SHARE = 0.25
 _FEW_RECORDS = 256
+_GROWTH = VectorGrowth()
 
 
 class _Item(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class _Item(msgspec.Struct, frozen=True):
 class VectorView:
     """The vectors of one generation; one writer at a time, any number of readers."""
 
-    def __init__(self, directory: Path, model: str, dimension: int) -> None:
+    def __init__(self, directory: Path, model: str, dimension: int, growth: VectorGrowth = _GROWTH) -> None:
         """Open or create; raises DamagedError naming a damaged file, MismatchError for another model or dimension."""
         self._directory, self._model, self._dimension = directory, model, dimension
         self._lock = threading.Lock()
@@ -53,7 +55,8 @@ class VectorView:
         self._waiting_items = 0
         self._known: dict[str, Rows] = {}
         self._records: dict[str, int] = {}
-        self._table = VectorTable(dimension)
+        self._growth = growth
+        self._table = VectorTable(self._known, growth)
         directory.mkdir(parents=True, exist_ok=True)
         self._manifest = Manifest.load(directory) or Manifest(model=model, dimension=dimension, version=VERSION)
         self._manifest.check(directory, model, dimension, VERSION)
@@ -182,7 +185,7 @@ class VectorView:
 
     def _fold_added(self, added: Added) -> None:
         self._fold_removed(added.id)
-        number = self._table.add(added.id, added.kind, added.scope, added.position)
+        number = self._table.add(added)
         self._items[added.id] = _Item(added, number)
         if (rows := self._known.get(added.embedding)) is not None:
             self._table.attach(number, rows)
@@ -286,7 +289,7 @@ class VectorView:
     ) -> list[Hit]:
         """Return the ``k`` items nearest to a unit vector, as cosines in [-1, 1]; None filters nothing.
 
-        Exact; filters act before the cut. An item counts by its best chunk. Ties: the newer, then the id.
+        Exact at any size; filters act before the cut. An item counts by its best chunk. Ties: the newer, then the id.
         Raises MismatchError for a vector of another dimension.
         """
         query = np.frombuffer(vector, dtype="<f4") if isinstance(vector, bytes) else np.asarray(vector, dtype="<f4")
@@ -306,8 +309,9 @@ class VectorView:
             self._closed = True
             if self.position > self._manifest.position:
                 self._switch(msgspec.structs.replace(self._manifest, position=self.position, event_id=self.event_id))
-            self._known.clear()
-            self._table = VectorTable(self._dimension)
+            # Not cleared: who still searches looks rows up in it.
+            self._known = {}
+            self._table = VectorTable(self._known, self._growth)
 
 
 def _shifted(record: Record, first: int) -> Record:

@@ -29,6 +29,7 @@ from gateways.bench.place import Place
 from gateways.bench.report import Report, apart_of, make_report
 from gateways.bench.run import Asking, Measured, Watcher, measure
 from gateways.bench.samples import Sample
+from gateways.bench.scale_cli import scale
 from gateways.bench.speed_cli import speed
 from gateways.extraction.offline import OfflineExtractor
 from umbriel import InvalidInputError, Umbriel
@@ -212,4 +213,5 @@ app.command()(judge)
 app.command()(context)
 app.command()(mutate)
 app.command()(speed)
+app.command()(scale)
 app.command()(export)

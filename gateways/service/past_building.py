@@ -80,13 +80,15 @@ class _Making:
         job.check_wanted(self._patience)
         end, job.total = await log.last_position(), await log.count_after(0, job.profile)
         plan = self._plan()
-        building = await asyncio.to_thread(Building, root, plan, indexing)
+        building = await asyncio.to_thread(Building, root, plan, indexing, self._opened.growth)
         try:
             await self._replay(building)
             await self._take_out(building, end)
             await asyncio.to_thread(building.finish)
             job.check_wanted(self._patience)
-            return await asyncio.to_thread(ViewSet, root, plan.generations, indexing, building.parts)
+            return await asyncio.to_thread(
+                ViewSet, root, plan.generations, indexing, building.parts, self._opened.growth
+            )
         except BaseException:
             await asyncio.to_thread(building.close)
             raise

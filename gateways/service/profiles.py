@@ -7,7 +7,6 @@ import shutil
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -15,23 +14,21 @@ import structlog
 from domain.envelope import Envelope
 from domain.errors import DamagedError, MismatchError, UmbrielError, UnavailableError
 from domain.events import KeyDestroyed, MemoryForgotten, MessageForgotten, ProfileErased
-from domain.ids import directory_name, keyed_id, originator_id
-from domain.indexing import Indexing
+from domain.ids import directory_name
 from domain.ports import Embedder
 from gateways.service.events import EventReader
+from gateways.service.open_profile import OpenProfile, ProfileRoom
 from projections.building import Building
 from projections.generations import (
     VIEWS,
     ViewSet,
-    current_generations,
     drop_kept,
     keep,
-    next_generation,
     prune,
     switch,
 )
 
-__all__ = ["OpenProfile", "Profiles"]
+__all__ = ["OpenProfile", "ProfileRoom", "Profiles"]
 
 _CATCH_UP = 1_000
 _RETRY_SECONDS = 0.5
@@ -44,43 +41,14 @@ def _nobody(name: str, why: dict[str, str]) -> None:
     _log.warning("views_outdated", profile=name, why=why)
 
 
-class OpenProfile:
-    """A profile whose views are open. ``lock`` is held by whoever applies events or switches generations."""
-
-    def __init__(self, name: str, secret: bytes, root: Path, embedder: Embedder) -> None:
-        self.name = name
-        self.secret = secret
-        self.root = root
-        self.indexing = Indexing(partial(keyed_id, secret), embedder.model, embedder.dimension)
-        self.lock = asyncio.Lock()
-        self.users = 0
-        self.unused = asyncio.Event()
-        self.unused.set()
-        self.views: ViewSet
-
-    def subject(self, category: str, *public: str) -> str:
-        """Return the aggregate id of a public id: the subject that holds its events."""
-        return originator_id(self.name, category, keyed_id(self.secret, *public))
-
-    def open_views(self) -> None:
-        """Open the served generation; when it is damaged, an empty one that is filled from the log."""
-        try:
-            self.views = ViewSet(self.root, current_generations(self.root), self.indexing)
-        except DamagedError as error:
-            _log.warning("views_damaged", profile=self.name, reason=str(error))
-            fresh = dict.fromkeys(VIEWS, next_generation(self.root))
-            self.views = ViewSet(self.root, fresh, self.indexing)
-            switch(self.root, fresh)
-
-
 class Profiles:
     """The registry of open profiles of this instance (least recently used ones are closed)."""
 
-    def __init__(self, data: Path, events: EventReader, embedder: Embedder, *, keep: int) -> None:
+    def __init__(self, data: Path, events: EventReader, embedder: Embedder, room: ProfileRoom) -> None:
         self._root = data / "profiles"
         self._events = events
         self._embedder = embedder
-        self._keep = keep
+        self._room = room
         self._open: OrderedDict[str, OpenProfile] = OrderedDict()
         self._turns: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -140,7 +108,7 @@ class Profiles:
 
     async def detached(self, name: str) -> OpenProfile:
         """Return a profile without its views."""
-        return OpenProfile(name, await self._events.secret(name), self.root(name), self._embedder)
+        return OpenProfile(name, await self._events.secret(name), self.root(name), self._embedder, self._room.growth)
 
     async def catch_up(self, profile: OpenProfile, views: ViewSet) -> int:
         """Apply what the log holds for this profile after the views' position; returns the events applied."""
@@ -307,7 +275,7 @@ class Profiles:
                 keywords=parts.keywords or old.views.keywords,
             )
             indexing = new.indexing if new.ledger is not None else old.views.indexing
-        replacement.views = ViewSet(replacement.root, generations, indexing, parts)
+        replacement.views = ViewSet(replacement.root, generations, indexing, parts, self._room.growth)
         if old is not None:
             left = {view: why for view, why in old.views.outdated.items() if view not in new.plan.views}
             stopped = {view: why for view, why in old.views.stopped.items() if view not in new.plan.views}
@@ -350,7 +318,7 @@ class Profiles:
         return list(self._open.values())
 
     async def _close_idle(self) -> None:
-        while len(self._open) > self._keep:
+        while self._too_many():
             idle = next((p for p in self._open.values() if _is_idle(p)), None)
             if idle is None:
                 return
@@ -360,6 +328,12 @@ class Profiles:
                     continue
                 del self._open[idle.name]
                 await self._close_quietly(idle)
+
+    def _too_many(self) -> bool:
+        if len(self._open) > self._room.profiles:
+            return True
+        # One is always kept: closing the only one would open it again for every request.
+        return len(self._open) > 1 and sum(one.bytes for one in self._open.values()) > self._room.bytes
 
     async def _close_quietly(self, profile: OpenProfile) -> None:
         try:

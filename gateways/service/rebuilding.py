@@ -337,13 +337,13 @@ class Rebuilds:
 
     async def _begin(self, job: Job, opened: OpenProfile) -> Building:
         try:
-            building = await asyncio.to_thread(Building, opened.root, job.plan, opened.indexing)
+            building = await asyncio.to_thread(Building, opened.root, job.plan, opened.indexing, opened.growth)
         except DamagedError:
             if job.plan.reason == ROLLBACK:
                 raise
             for view in job.plan.views:
                 await asyncio.to_thread(shutil.rmtree, opened.root / view / job.plan.generations[view])
-            building = await asyncio.to_thread(Building, opened.root, job.plan, opened.indexing)
+            building = await asyncio.to_thread(Building, opened.root, job.plan, opened.indexing, opened.growth)
         job.total = await self._events.log.count_after(0, opened.name)
         job.done = job.total - await self._events.log.count_after(building.position, opened.name)
         return building

@@ -14,7 +14,8 @@ from projections.ledger.store import Store
 
 __all__ = ["Suppressing", "SuppressionQueries"]
 
-_FROM = ", s.subject, s.place FROM suppressions s JOIN memories m ON m.id = s.memory"
+# CROSS keeps the order: a profile has few suppressions and many memories, and SQLite cannot know that.
+_FROM = ", s.subject, s.place FROM suppressions s CROSS JOIN memories m ON m.id = s.memory"
 _SUPPRESSING = f"""
 {rows.LIVE_MEMORY.replace("FROM memories m", _FROM)}
 WHERE {MATCHES} ORDER BY m.position DESC LIMIT ?

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -347,3 +348,25 @@ async def test_a_list_of_generations_that_is_none_is_replaced(tmp_path: Path) ->
         async with running(tmp_path / "data") as runtime:
             listed = await call(runtime, "list")
             assert [memory.text for memory in listed.entries] == ["kept"]
+
+
+def descriptors() -> int:
+    """How many files this process has open."""
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
+async def test_many_profiles_take_no_more_than_their_room(tmp_path: Path) -> None:
+    """However many are used, those kept open fit their memory, files are let go of, and each still answers."""
+    names = [f"p{number}" for number in range(100)]
+    async with running(tmp_path / "data", open_profiles=1_000, open_profile_bytes=8 * 1024**2) as runtime:
+        profiles = runtime.service.core.profiles
+        for name in names[:20]:
+            await call(runtime, "remember", profile=name, content=f"the word of {name}")
+        before = descriptors()
+        for name in names[20:]:
+            await call(runtime, "remember", profile=name, content=f"the word of {name}")
+        assert 1 < len(profiles.opened()) < 20
+        assert sum(one.bytes for one in profiles.opened()) <= 8 * 1024**2
+        found = await call(runtime, "list", profile=names[0])
+        assert [memory.text for memory in found.entries] == [f"the word of {names[0]}"]
+        assert descriptors() < before + 20

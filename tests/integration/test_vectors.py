@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 from domain.errors import DamagedError, MismatchError, UnavailableError
+from domain.events import EmbeddingComputed
 from domain.indexing import IndexChange
+from domain.settings import VectorGrowth
 from projections.outcome import Outcome
+from projections.segments import Rows
+from projections.vector_parts import CodedPart
 from projections.vectors import VectorView
 from tests.index_changes import DIMENSION, MODEL, added, computed, last, removed, unit
 
+WIDE = 48
 X, Y, XY = unit(1), unit(0, 1), unit(1, 1)
 
 
@@ -267,3 +272,72 @@ def test_readers_beside_the_writer(view: VectorView) -> None:
     for reader in readers:
         reader.join()
     assert torn == []
+
+
+def word_sums(count: int) -> Rows:
+    """Unit vectors as texts have them: sums of a few of many words, so that neighbours are close and many."""
+    rng = np.random.default_rng(5)
+    words = rng.standard_normal((120, WIDE)).astype(np.float32)
+    rows = np.stack([words[rng.choice(120, 6)].sum(axis=0) + words[0] for _ in range(count)])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def wide(position: int, embedding: str, rows: Rows) -> IndexChange:
+    """The vectors of an embedding become known."""
+    event = EmbeddingComputed(
+        embedding=embedding, model=MODEL, dimension=WIDE, chunks=len(rows), vectors=rows.astype("<f4").tobytes()
+    )
+    return IndexChange(position=position, computed=event)
+
+
+def test_coded_vectors_are_exact(tmp_path: Path) -> None:
+    """In codes, over many parts and removals, opened again or not: what is found is what whole vectors give."""
+    rows, growth = word_sums(1_200), VectorGrowth(coded_from=64, part_rows=512)
+    coded = VectorView(tmp_path / "coded", MODEL, WIDE, growth)
+    whole = VectorView(tmp_path / "whole", MODEL, WIDE)
+    for start in range(0, 1_200, 100):
+        batch = [
+            change
+            for n in range(start, start + 100, 2)
+            for change in (
+                added(3 * n + 1, f"i{n}", embedding=f"E{n}", kind="fact" if n % 3 else "event", scope=f"s{n % 40}"),
+                wide(3 * n + 2, f"E{n}", rows[n : n + 2]),
+            )
+        ]
+        gone = [f"i{n}" for n in range(start, start + 100, 6)]
+        put(coded, *batch, removed(3 * start + 300, *gone))
+        put(whole, *batch, removed(3 * start + 300, *gone))
+    assert len(coded._table._parts) > 2
+    assert all(isinstance(part, CodedPart) for part in coded._table._parts[:2])
+    again = VectorView(tmp_path / "coded", MODEL, WIDE, growth)
+    filters: list[dict[str, frozenset[str]]] = [
+        {},
+        {"kinds": frozenset({"fact"})},
+        {"scopes": frozenset({"s2", "s4"}), "kinds": frozenset({"fact"})},
+    ]
+    for row in rows[::97]:
+        for k in (1, 10, 150):
+            for given in filters:
+                expected = whole.search(row.tobytes(), k, **given)
+                assert coded.search(row.tobytes(), k, **given) == expected
+                assert again.search(row.tobytes(), k, **given) == expected
+    for view in (coded, whole, again):
+        view.close()
+
+
+def test_codes_alone_would_not_do(tmp_path: Path) -> None:
+    """What codes leave in doubt is looked up: neighbours closer than codes can tell come in the true order."""
+    rng = np.random.default_rng(3)
+    rows = np.asarray(rng.standard_normal(WIDE) + 0.03 * rng.standard_normal((600, WIDE)), dtype=np.float32)
+    rows[:2] = rng.standard_normal((2, WIDE))  # far apart, so that a step of the codes is wide
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    view = VectorView(tmp_path / "v", MODEL, WIDE, VectorGrowth(coded_from=64, part_rows=4_096))
+    put(
+        view,
+        *(added(n + 1, f"i{n}", embedding=f"E{n}") for n in range(600)),
+        *(wide(601 + n, f"E{n}", rows[n : n + 1]) for n in range(600)),
+    )
+    scores = rows.astype(np.float64) @ rows[5].astype(np.float64)
+    expected = [f"i{at}" for at in np.argsort(-scores)[:20]]
+    assert [hit.id for hit in view.search(rows[5].tobytes(), 20)] == expected
+    view.close()

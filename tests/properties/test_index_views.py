@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.indexing import IndexChange
+from domain.settings import VectorGrowth
 from projections.hit import Hit
 from projections.keywords import KeywordView
 from projections.vectors import VectorView
@@ -89,17 +90,21 @@ def assert_same(found: list[list[Hit]], expected: list[list[Hit]]) -> None:
 
 @given(split_logs(), st.data())
 def test_vectors_any_split(split: tuple[list[IndexChange], list[list[IndexChange]]], data: st.DataObject) -> None:
-    """Any split into batches, with batches delivered again and the view reopened between, equals one batch."""
+    """Any split into batches, with batches delivered again and the view reopened between, equals one batch.
+
+    The live view holds its vectors in codes, the other one whole.
+    """
     changes, batches = split
+    coded = VectorGrowth(coded_from=2, part_rows=4)
     with tempfile.TemporaryDirectory() as directory:
-        live = VectorView(Path(directory, "live"), MODEL, DIMENSION)
+        live = VectorView(Path(directory, "live"), MODEL, DIMENSION, coded)
         for batch in batches:
             put(live, batch)
             if data.draw(st.booleans()):
                 put(live, batch)
             if data.draw(st.booleans()):
                 live.close()
-                live = VectorView(Path(directory, "live"), MODEL, DIMENSION)
+                live = VectorView(Path(directory, "live"), MODEL, DIMENSION, coded)
         rebuilt = VectorView(Path(directory, "rebuilt"), MODEL, DIMENSION)
         put(rebuilt, changes)
         assert (live.position, live.count, live.waiting()) == (rebuilt.position, rebuilt.count, rebuilt.waiting())
