@@ -91,6 +91,21 @@ async def test_the_subscription_example_runs(tmp_path: Path) -> None:
     assert "drums" in lines[1]
 
 
+async def test_the_waiting_and_the_bare_client_run(tmp_path: Path) -> None:
+    """The block without an event loop prints what it wrote; any NATS client recalls what the command line remembered."""
+    (waiting,) = [block for block in blocks("python") if "UmbrielSync" in block]
+    (bare,) = [block for block in blocks("python") if "import nats" in block]
+    try:
+        printed = run(sys.executable, "-c", waiting, cwd=tmp_path)
+        words = ["remember", "The ferry leaves at nine", "--wait", "--data", "memory"]
+        assert run(sys.executable, "-m", "gateways.cli", *words, cwd=tmp_path).returncode == 0
+        answered = run(sys.executable, "-c", bare, cwd=tmp_path)
+    finally:
+        await Umbriel.stop_embedded(tmp_path / "memory")
+    assert printed.stdout == "['Mara lives in Porto']\n", printed.stderr
+    assert json.loads(answered.stdout)["results"][0]["text"] == "The ferry leaves at nine"
+
+
 async def test_the_tools_remember_across_restarts(tmp_path: Path) -> None:
     """A client of the protocol with the configuration shown: what one start remembers, the next one recalls."""
     (block,) = blocks("json")
