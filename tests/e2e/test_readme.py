@@ -92,7 +92,7 @@ async def test_the_subscription_example_runs(tmp_path: Path) -> None:
 
 
 async def test_the_waiting_and_the_bare_client_run(tmp_path: Path) -> None:
-    """The block without an event loop prints what it wrote; any NATS client recalls what the command line remembered."""
+    """The block without an event loop prints what it wrote; any NATS client recalls what a command remembered."""
     (waiting,) = [block for block in blocks("python") if "UmbrielSync" in block]
     (bare,) = [block for block in blocks("python") if "import nats" in block]
     try:
