@@ -121,7 +121,7 @@ def test_feed_and_export_show_the_same_events(cli: Cli, talk: Path, tmp_path: Pa
         json.loads(line)
         for line in cli.run("export", "--profile", "feed", "--kind", "message").stdout.splitlines()[1:-1]
     ]
-    assert json.loads(cli.run("export", "--schema").stdout)["$id"] == "urn:umbriel:export:1"
+    assert json.loads(cli.run("export", "--schema").stdout)["$id"] == "urn:umbriel:export:2"
     for line, event in zip(lines, events, strict=True):
         assert line["specversion"] == "1.0"
         assert line["source"] == "umbriel/feed"

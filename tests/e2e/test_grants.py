@@ -48,6 +48,8 @@ def with_id(name: str, **body: Any) -> Body:
     return lambda world: {"id": world.ids[name], **body}
 
 
+#: what others may have said, without the records of what the caller asked itself
+SAID = ["message", "conversation", "memory", "extraction", "embedding", "profile"]
 READS = [
     Attempt("recall", fixed(query="harbour green", contact="bob"), word=BOB),
     Attempt("recall", fixed(query="harbour green", contact="*"), word=BOB),
@@ -112,8 +114,8 @@ READS = [
     ),
     Attempt("feed", lambda world: {"after": world.start.rsplit(":", 1)[0] + ":0", "limit": 1000}, code="", word=BOB),
     Attempt("export", fixed(contact="bob"), word=BOB),
-    Attempt("export", fixed(), code="", word=BOB),
-    Attempt("export", fixed(), code="", word=NOBODY),
+    Attempt("export", fixed(kinds=SAID), code="", word=BOB),
+    Attempt("export", fixed(kinds=SAID), code="", word=NOBODY),
     Attempt("status", fixed(), word="vectors"),
     Attempt("audit", fixed(contact="bob"), word="memory.remembered"),
     Attempt("audit", fixed(limit=500), code="", word='"bob"'),
@@ -121,8 +123,8 @@ READS = [
     Attempt("proof", with_id("bob-0"), word="umbriel-proof"),
     Attempt("proof", with_id("shared"), word="umbriel-proof"),
     Attempt("list_contacts", fixed(), word='"bob"'),
-    Attempt("list_sessions", fixed(contact="bob"), word="s-bob"),
-    Attempt("list_sessions", fixed(contact="*"), word="s-bob"),
+    Attempt("list_sessions", fixed(contact="bob"), word='"contact":"bob"'),
+    Attempt("list_sessions", fixed(contact="*"), word='"contact":"bob"'),
     Attempt("list_sessions", fixed(), code="", word="s-none"),
 ]
 WRITES = [
@@ -307,7 +309,7 @@ async def test_no_way_around_a_grant(world: World, service: ServiceProcess, atte
         code, answer = await ask(world, attempt.who, attempt.verb, attempt.profile, attempt.body(world))
         assert code == attempt.code, answer
         if attempt.word:
-            assert attempt.word not in answer, [line for line in answer.split("},{") if attempt.word in line][:3]
+            assert attempt.word not in answer
         if attempt.code:
             error = json.loads(answer)
             assert error["expected"]

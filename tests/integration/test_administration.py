@@ -111,7 +111,7 @@ async def test_status_says_what_it_costs(tmp_path: Path) -> None:
             assert status.log_events >= 3
             assert status.log_bytes > 0
             assert status.views_bytes > 0
-            assert status.resident_bytes == 8 * 4 + 8
+            assert 8 * 4 + 8 < status.resident_bytes < 1_000  # one row, its scale, and what an item takes
             assert status.committed_at is not None
             assert status.commit_seconds > 0
             assert status.uptime_seconds > 0

@@ -61,9 +61,15 @@ async def target(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Here
         yield world
 
 
-@pytest.fixture
-def profile() -> str:
-    """A profile that nobody has written to."""
+@pytest_asyncio.fixture(loop_scope="module")
+async def profile(target: Here) -> str:
+    """A profile that nobody has written to, on a server that has nothing left to do for the others."""
+
+    async def idle() -> bool:
+        status = await ask(target, "_", "status")
+        return status.pending + status.unread + status.unjudged == 0
+
+    await until(idle)
     return f"t{next(_names)}"
 
 

@@ -146,7 +146,7 @@ async def test_a_day_becomes_reflections_and_memories(here: Here, day: str) -> N
     shown = await reflected(here, day)
     (one,) = shown.days
     assert (one.contact, one.messages, one.memories, one.model, one.recorded) == ("zoe", 2, 1, "digest-1", True)
-    texts = await of_day(here, day)
+    texts = await of_day(here, day, "all")  # what was open on a day long ago has expired
     assert texts == {f"reflection:{day}:{thought.topic}": thought.text for thought in one.thoughts}
     assert texts[f"reflection:{day}:learnt"] == f"Learnt on {day}:\n- Zoe{day} lives in Porto"
     learnt = await here.call("get", key=f"reflection:{day}:learnt", contact="zoe")

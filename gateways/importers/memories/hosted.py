@@ -24,7 +24,8 @@ def is_hosted(value: object) -> bool:
     """Return whether a JSON value is one memory of the service."""
     return (
         isinstance(value, Mapping)
-        and value.get("type") in _KINDS
+        and isinstance(value.get("type"), str)
+        and value["type"] in _KINDS
         and "role" not in value
         and ("summary" in value or "content" in value)
     )
