@@ -166,6 +166,7 @@ async def test_a_day_becomes_reflections_and_memories(here: Here, day: str) -> N
 
 async def test_nothing_happened(here: Here, day: str) -> None:
     """An empty day leaves nothing, neither event nor memory."""
+    await here.remember("The profile is there")
     before = Counter(await here.topics())
     assert (await reflected(here, day)).days == []
     now = Counter(await here.topics())
