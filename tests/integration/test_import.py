@@ -67,7 +67,7 @@ async def profile(target: Here) -> str:
 
     async def idle() -> bool:
         status = await ask(target, "_", "status")
-        return status.pending + status.unread + status.unjudged == 0
+        return not (status.pending or status.unread or status.unjudged)
 
     await until(idle)
     return f"t{next(_names)}"
